@@ -11,9 +11,8 @@ if not (ROOT / "__init__.py").exists() and str(ROOT) not in sys.path:
 
 import streamlit as st  # noqa: E402
 
-from app.panels.choice import choosing  # noqa: E402
 from app.server import serving  # noqa: E402
-from app.state import session, visit  # noqa: E402
+from app.state import old_links, session, visit  # noqa: E402
 from app.state.lab_state import FIRST_PAGE, PAGES, default_model  # noqa: E402
 from app.texts import _  # noqa: E402
 from app.views import DRAW  # noqa: E402
@@ -32,14 +31,13 @@ def present_page() -> None:
 
 
 def _lasting() -> None:
-    """Sends the component library and the model catalogue, which the browser keeps for the whole session.
+    """Sends the component library, which the browser keeps for the whole session.
 
     Every run of the script sends them. Streamlit drops all messages of a run that a newer run overtakes, so that
     messages of the first run alone could be lost; of a message that the browser has, Streamlit sends only the hash.
     """
     with st.container(key="lasting"):
         library(on_missing=None if session.wants_whole_library() else session.send_whole_library)
-        choosing.send_catalogue()
 
 
 def at(page: str) -> Callable[[], None]:
@@ -63,5 +61,5 @@ except LookupError:
                "models/checkpoints"))
     st.stop()
 # Links name the page in the query, as part of the state. These paths keep older links working.
-st.navigation([st.Page(at(page), title=_(title), url_path=page, default=page == FIRST_PAGE)
-               for page, title in PAGES.items()], position="hidden").run()
+st.navigation([st.Page(at(page), title=_(PAGES.get(page, PAGES[FIRST_PAGE])), url_path=page, default=page == FIRST_PAGE)
+               for page in (*PAGES, *old_links.PAGES)], position="hidden").run()

@@ -5,7 +5,7 @@
 The response is a sequence of binary blocks, each a uint32 little-endian length and a payload (components/payload.py).
 The first block describes the response (`about` in `_present`), the others are payloads of components. Payloads that
 take longer to compute, such as a translation, follow one by one at the end of the same response. In the description,
-`layout` asks the browser to run the Streamlit script now, and `later` after it has displayed the payloads.
+`layout` asks the browser to run the Streamlit script.
 
 Status codes: 400: the body is not as above. 408: the body took longer than PATIENCE. 413: the body has more than
 MAX_BODY bytes. 410: the session has ended or is in another process; the browser then sends its events through
@@ -235,7 +235,7 @@ def _present(now: Visit, seen: int) -> Answer:
     if content is None:
         return _blocks([pack(about | {"layout": True, "count": 0})]), []
     changed = _changed(now, content.parts, picture, seen)
-    about |= {"layout": False, "later": content.is_outdated}
+    about |= {"layout": False}
     late: list[Callable[[], bytes]] = [
         partial(_late, now, make, picture, state.language, seen, about) for make in content.late]
     return _blocks([pack(about | {"count": len(changed)}), *changed]), late

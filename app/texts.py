@@ -33,7 +33,7 @@ FOLDER = Path(__file__).parents[1] / "assets" / "texts"
 LANGUAGES = {"en": "English", "zh": "中文"}
 GLOSSARY = FOLDER.parent / "glossary.json"
 ENGLISH = next(iter(LANGUAGES))
-# name of the cookie in which the browser stores the language chosen in the header (toolbar.js)
+# name of the cookie in which the browser stores the language chosen in the header (runtime/visitor.js)
 COOKIE = "attention-lab-language"
 
 

@@ -10,7 +10,7 @@
     attention-lab serve [--port 8501] ...                   two replicas behind HAProxy, for visitors
     attention-lab evaluate stories-softmax ...              a released model's metrics on its test texts
     attention-lab study papa masked-softmax --tasks slots   a study; without a name, the list of studies
-    attention-lab figure [KEY FILE.svg]                     the chart of a statement of the Results page
+    attention-lab figure [KEY FILE.svg]                     the chart of a statement of Findings
 
 Options after the name are passed to the module that runs; `attention-lab NAME --help` lists the options.
 """

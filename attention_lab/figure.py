@@ -1,4 +1,4 @@
-"""Writes the chart of a statement of the Results page to a file.
+"""Writes the chart of a statement of Findings to a file.
 
 Examples:
     attention-lab figure                                    # lists the statements that have a chart

@@ -63,6 +63,14 @@ def read_undamaged(name: str, kind: str) -> dict[str, Any] | None:
         return None
 
 
+def is_stored(name: str, kind: str) -> bool:
+    """Returns True if `read` returns a result, or raises an error that names a damaged file."""
+    try:
+        return read(name, kind) is not None
+    except CheckpointError:
+        return True
+
+
 # type of measurement -> the module whose command measures it, given the model's name; later types may depend on earlier
 # ones
 COMMANDS = {kind: f"studies.{module}" for kind, module in {

@@ -36,6 +36,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import models
+from app.lab.events import on_lab
+from app.lab.tools import TOOLS
 from app.panels.prompt import picture
 from app.state import session, visit
 from app.state.fields import FIELDS
@@ -121,16 +123,19 @@ def check_text(case: tuple[str, str, str]) -> None:
             assert numpy.isfinite(trace.weights[kind.name]).all() and numpy.isfinite(trace.live[kind.name]).all()
 
 
+tools = st.sampled_from([tool.key for tool in TOOLS])
 fields = st.fixed_dictionaries({}, optional={
-    "type": st.sampled_from(["undo", "redo", "reset", "page", "language", "address", "scale", "select", "heads", "view",
-                             "prediction", "model"]) | values, "model": names | words | values,
+    "type": st.sampled_from(["undo", "redo", "reset", "page", "language", "address", "scale", "select", "heads",
+                             "prediction", "model", "act", "tool", "set", "pin", "look", "marks", "prune"]) | values,
+    "model": names | words | values,
     "layer": st.integers(-1, 9) | values, "head": st.integers(-1, 9) | values,
     "scope": st.sampled_from(["head", "row", "column", "all"]) | values, "kind": st.just("self") | values,
     "gate": st.floats() | values, "constant": values, "drag": values, "policy": st.just("logn") | values,
     "base": st.integers() | values, "view": values, "index": st.integers(-2, 2000) | values, "page": words | values,
     "language": words | values, "query": texts | values, "sequence": st.integers(-1, 2**60) | values,
-    "key": st.sampled_from(["key", "toolbar", "heads", "map", "effect", "chooser", "text"]) | values})
-HANDLERS = (events.on_toolbar, head_events.on_heads, head_events.on_map, events.on_effect, events.on_chooser)
+    "key": st.sampled_from(["key", "bar", "lab", "start", "training"]) | values, "tool": tools | values,
+    "name": tools | values})
+HANDLERS = (events.on_toolbar, head_events.on_heads, events.on_chooser, on_lab)
 
 
 def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any], None]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode, urlsplit
+from urllib.request import Request, urlopen
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -36,7 +37,6 @@ class Guest:
     socket: Any
     id: str
     cookie: str
-    file: str = ""  # id of the download button on the page
 
     @property
     def path(self) -> str:
@@ -69,7 +69,6 @@ def look(guest: Guest, found: ForwardMsg) -> None:
     if element.bidi_component.bytes:
         with contextlib.suppress(ValueError, IndexError, KeyError):
             guest.id = unpack(element.bidi_component.bytes)[0].get("visit") or guest.id
-    guest.file = element.download_button.deferred_file_id or guest.file
 
 
 async def drain(guest: Guest) -> None:
@@ -85,7 +84,7 @@ def body(*events: dict[str, Any]) -> bytes:
 
 
 def typed() -> bytes:
-    return body({"key": "text", "type": "text", "text": " ".join(random.choices(WORDS, k=20))})
+    return body({"key": "lab", "type": "text", "text": " ".join(random.choices(WORDS, k=20))})
 
 
 async def repeat(address: str, guest: Guest, make: Callable[[], bytes], stop: float, patience: float = 60.0) -> None:
@@ -149,31 +148,26 @@ async def many_links(address: str, guests: list[Guest], stop: float) -> None:
     def make() -> bytes:
         plans = ["-".join(f"{random.randrange(4)}.{random.randrange(8)}g0.{random.randrange(10**6)}"
                           for _ in range(500)) for _ in range(250)]
-        return body(*({"key": "toolbar", "type": "open", "query": f"model=stories-softmax&plan=self-{plan}"}
+        return body(*({"key": "bar", "type": "open", "query": f"model=stories-softmax&plan=self-{plan}"}
                       for plan in plans))
 
     await repeat(address, guests[0], make, stop)
 
 
 async def many_files(address: str, guests: list[Guest], stop: float) -> None:
-    """One visit asks for the same CSV file 40 times."""
-    guest, route = guests[0], Route(address)
-    route.cookie = guest.cookie
-    await route.post(guest.path, body({"key": "heads", "type": "take", "what": "csv"}))
-    route.close()
-    message = BackMsg()
-    message.rerun_script.query_string = urlencode({"model": "stories-softmax", "text": "word " * 200})
-    await guest.socket.send(message.SerializeToString())
-    until = time.monotonic() + 20
-    while not guest.file and time.monotonic() < until:
-        await asyncio.sleep(0.05)
-    assert guest.file, "the page has no download button"
-    for number in range(40):
-        message = BackMsg()
-        message.backend_operation_request.request_id = str(number)
-        message.backend_operation_request.deferred_file.file_id = guest.file
-        await guest.socket.send(message.SerializeToString())
-    await asyncio.sleep(max(0.0, stop - time.monotonic()))
+    """One visit asks for the same CSV file over 40 connections, again and again."""
+    guest = guests[0]
+    request = Request(address + guest.path.replace("/events", "/files/heads.csv"), headers={"Cookie": guest.cookie})
+
+    def ask() -> None:
+        with contextlib.suppress(OSError), urlopen(request, timeout=60) as answer:
+            answer.read()
+
+    async def again() -> None:
+        while time.monotonic() < stop:
+            await asyncio.to_thread(ask)
+
+    await asyncio.gather(*(again() for _ in range(40)))
 
 
 STORIES = urlencode({"model": "stories-softmax", "text": "The cat sat."})

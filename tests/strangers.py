@@ -172,7 +172,7 @@ async def half_requests(address: str) -> None:
 def compared(text: str) -> str:
     """Returns the query of a link that compares four translation models on a text."""
     models = "translation-random translation-dense translation-factorized-random"
-    return urllib.parse.urlencode({"page": "compare", "model": "translation-softmax", "with": models, "text": text})
+    return urllib.parse.urlencode({"lab": "all.second", "model": "translation-softmax", "with": models, "text": text})
 
 
 async def translations(address: str) -> None:

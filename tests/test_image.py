@@ -117,10 +117,10 @@ async def tour(address: str) -> dict[str, list[ForwardMsg]]:
 
 
 async def typed(address: str) -> dict[str, dict[str, Any]]:
-    """Types SENTENCE on the page Explore, and returns key -> header of the payloads that come back."""
+    """Types SENTENCE in the Lab, and returns key -> header of the payloads that come back."""
     async with visit(address) as socket:
-        header = payloads(await opened(socket, "explore"))["heads"]
-        event = {"key": "text", "type": "text", "text": SENTENCE, "sequence": header["answered"] + 1}
+        header = payloads(await opened(socket, "lab"))["lab"]
+        event = {"key": "lab", "type": "text", "text": SENTENCE, "sequence": header["answered"] + 1}
         answer = requested(address, "POST", f"/lab/visits/{header['visit']}/events",
                            json.dumps({"seen": header["serial"], "events": [event]}))
         return {header["key"]: header for header, _ in blocks(answer)[1:]}
@@ -156,7 +156,7 @@ def test_the_files_of_the_image_serve_every_page(image: Image, root: Path, tmp_p
         assert not [element.exception for element in elements if element.HasField("exception")], page
         assert payloads(messages), page
     output = models.run(models.load(default_model()), SENTENCE).output
-    rows = answer["effect"]["predictions"][-1]["rows"]
+    rows = answer["lab"]["answer"]["rows"]
     assert [row["label"] for row in rows[:3]] == output.labels[:3]
     assert image.files() == before  # the container's file system can be read only
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.state.pages.selection import SCOPES, Selection
-from app.state.shared import VIEWS
 from models.kind import Shape
 from models.plan import MAX_BASE, MIN_BASE, POLICIES, HeadPlan
 
+VIEWS = ("used", "live", "constant", "difference", "change", "mask")
 CHOICES = {"view": VIEWS, "form": ("words", "matrix"), "mean": ("head", "layer", "all"),
            "shading": ("root", "linear")}
 LAST = -1

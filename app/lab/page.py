@@ -29,7 +29,7 @@ MOST_OFFERED = 5  # number of models in the menu of the lead
 
 def page() -> None:
     """Displays the Lab in the Streamlit script."""
-    live.draw(lambda state, problems: _parts(present(state), problems))
+    live.draw(lambda state, problems: _parts(present(state), problems), _read_chars)
 
 
 def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
@@ -39,7 +39,13 @@ def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
         waits = texts and texts["after"] == ""
         return [partial(written.completed, present(state), content[-1])] if waits else []
 
-    return live.answer(lambda state, problems: _parts(present(state), problems, waits=False), state, problems, late)
+    return live.answer(lambda state, problems: _parts(present(state), problems, waits=False), state, problems, late,
+                       _read_chars)
+
+
+def _read_chars(state: LabState) -> int:
+    """Returns the number of characters of the text that the model reads."""
+    return present(state).reading.prompt.read_chars
 
 
 def _parts(view: View, problems: Sequence[str], waits: bool = True) -> list[Part]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
+
 from app import compute
 from app.compute import AnyTrace
 from app.panels.page.text import Reading
@@ -16,9 +18,10 @@ from app.state.lab_state import LabState
 from app.state.pages.lab_view import LAST
 from models import HeadPlan, Kind, Lab, Output
 from models.analysis.answer.formation import Formation, formation_of
+from models.kind import TEXT
 from models.messages import N_
 from models.plan import Address
-from models.trace import Layer, Trace
+from models.trace import Layer, Trace, divergence
 
 NO_ANSWER = N_("This model makes no prediction for this text.")
 
@@ -91,7 +94,23 @@ class View:
         return self._shown(self.before)
 
     def _shown(self, trace: AnyTrace) -> Output | None:
-        return compute.shown_output(trace.outputs, self.state.prediction) if trace.outputs else None
+        return trace.outputs[self.index] if trace.outputs else None
+
+    @functools.cached_property
+    def index(self) -> int:
+        """The index of the prediction that is shown: the chosen one, else the last one of the text.
+
+        The last prediction of a translation is only its end. If none is chosen outside a lesson, the most changed one
+        is shown or, without a change, that of the longest token that begins a word.
+        """
+        outputs, after = self.before.outputs, self.after.outputs
+        index = compute.existing_index(outputs, self.state.prediction)
+        if 0 <= self.state.prediction < len(outputs) or self.state.lesson or outputs[index].row == TEXT:
+            return index
+        if self.changed:
+            return int(numpy.argmax([divergence(old, new) for old, new in zip(outputs, after, strict=True)]))
+        words = [output.names[output.top()[0]] for output in outputs]
+        return max(range(len(words)), key=lambda i: (words[i].startswith(" "), len(words[i])))
 
     @property
     def at(self) -> int:

@@ -14,7 +14,6 @@ import threading
 import time
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
 from weakref import WeakValueDictionary
@@ -94,7 +93,6 @@ _process = Allowance()
 _addresses: OrderedDict[str, Allowance] = OrderedDict()
 _visits: WeakValueDictionary[str, Allowance] = WeakValueDictionary()  # by the id of the Streamlit session
 _lock = threading.Lock()
-_alone: ContextVar[bool] = ContextVar("counted alone", default=False)
 
 
 class LimitError(Exception):
@@ -231,19 +229,9 @@ def payer_of(visitor: Visitor) -> Payer:
     return Payer(visitor.allowance, of_address(visitor.address))
 
 
-@contextlib.contextmanager
-def counted_alone() -> Iterator[None]:
-    """Counts the work inside the context for the metrics, but not against any visitor's limit, and refuses no work."""
-    token = _alone.set(True)
-    try:
-        yield
-    finally:
-        _alone.reset(token)
-
-
 def _limited() -> Payer | None:
     """Returns the payer of this thread's work; None if nobody's allowance is charged."""
-    if not hub.access().hosted or _alone.get() or _current is None:
+    if not hub.access().hosted or _current is None:
         return None
     return payer_of(_current())
 

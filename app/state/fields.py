@@ -10,30 +10,20 @@ from urllib.parse import quote, unquote
 
 from app.state.lab_state import (
     CLAIMS,
-    FINDS,
-    FORMS,
     LAST,
     MAX_COMPARED,
     MAX_TEXT,
-    MEANS,
     PAGES,
-    PARTS,
-    SECTIONS,
-    SHADINGS,
     SHOWN,
-    TERMS,
     LabState,
 )
 from app.state.lessons.lesson_files import CHOICES, Place, step_at
 from app.state.pages.answer_view import AnswerView
-from app.state.pages.constant_view import ConstantView
-from app.state.pages.heads_view import HeadsView
 from app.state.pages.lab_view import LabView
-from app.state.pages.pruning_view import PruningView
 from app.state.pages.search import Search
 from app.state.pages.selection import Selection
 from app.state.pages.training_view import TrainingView
-from app.state.shared import fit, fits_memory, views_of
+from app.state.shared import fit, fits_memory
 from app.texts import LANGUAGES, N_
 from models import catalogue
 from models.errors import InputError
@@ -46,7 +36,6 @@ from models.storage.checkpoint import CheckpointError
 
 # largest number of characters of the text in a link; for a longer text, the link contains the part that the model reads
 MAX_LINK_TEXT = 4000
-MAX_LENGTH = 9999  # largest length in tokens on the Length page
 MAX_ASKED = 999  # highest index of a prediction
 MIN_BUDGET = 2  # smallest number of tokens that a layer keeps: the first and the current token
 
@@ -88,8 +77,8 @@ def _number(problem: str, most: int, default: int) -> Callable[[str, LabState], 
     return parse
 
 
-def _by(problem: str, view: type[Search] | type[AnswerView] | type[HeadsView] | type[ConstantView] |
-        type[PruningView] | type[Sampling] | type[LabView]) -> Callable[[str, LabState], Read]:
+def _by(problem: str, view: type[Search] | type[AnswerView] | type[Sampling] | type[LabView]) -> (
+        Callable[[str, LabState], Read]):
     """Returns a parser for a value class that has a `parse` method and a default for every argument."""
     def parse(text: str, state: LabState) -> Read:
         try:
@@ -176,13 +165,6 @@ def _parse_selection(text: str, state: LabState) -> Read:
                                                text=cut(text))]
 
 
-def _parse_view(text: str, state: LabState) -> Read:
-    if text in views_of(state.models):
-        return text, []
-    return "used", [message("This model has no view “{text}”, which "
-                            "the link asks for. The default is used.", text=cut(text))]
-
-
 def _parse_budgets(text: str, state: LabState) -> Read:
     kept = tuple(map(int, text.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", text, re.ASCII) else ()
     if kept and min(kept) >= MIN_BUDGET and fits_memory(state.model, kept):
@@ -229,39 +211,15 @@ FIELDS = (
     Field("with", "compared", _parse_compared, _names),
     Field("plan", "plan", _parse_plan),
     Field("at", "selection", _parse_selection),
-    Field("view", "view", _parse_view),
-    Field("as", "form", _one_of(N_("The link has an unknown display form, “{text}”. The default is used."),
-                                dict.fromkeys(FORMS))),
-    Field("mean", "mean", _one_of(N_("The link has an unknown choice of heads for the mean, “{text}”. The default is "
-                                     "used."),
-                                  dict.fromkeys(MEANS))),
-    Field("shade", "shading", _one_of(N_("The link has an unknown colour scale, “{text}”. The default is used."),
-                                      dict.fromkeys(SHADINGS))),
     Field("ask", "prediction", _number(
         N_("The link has an unknown prediction, “{text}” (it must be "
            "a number from 0 to {most:,}). The default is used."), MAX_ASKED, LAST)),
-    Field("n", "length", _number(
-        N_("The link has an unknown length, “{text}” (it must be "
-           "a number from 0 to {most:,}). The default is used."), MAX_LENGTH, 0)),
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets))),
     Field("draw", "sampling", _by(N_(
         "The link has unknown settings of the continuation, “{text}” (it must be temperature, top-p and seed). The "
         "default is used."), Sampling)),
-    Field("open", "section", _one_of(N_("The link has an unknown panel, “{text}”. The default is used."),
-                                     {"": "", **SECTIONS})),
-    Field("find", "find", _one_of(N_("The link has an unknown search "
-                                     "for heads, “{text}”. The default is used."), FINDS)),
-    Field("part", "part", _one_of(N_("The link has an unknown panel, “{text}”. The default is used."), PARTS)),
     Field("need", "search", _by(N_(
         "The link has an unknown search for minimal heads, “{text}”. The default is used."), Search)),
-    Field("show", "heads", _by(N_("The link has an unknown choice "
-                                  "of measures, “{text}”. The default is used."), HeadsView)),
-    Field("fix", "constant", _by(N_(
-        "The link has an unknown setting for constant heads, “{text}”. The default is used."), ConstantView)),
-    Field("order", "pruning", _by(N_("The link has an unknown pruning "
-                                     "order, “{text}”. The default is used."), PruningView)),
-    Field("term", "term", _one_of(N_("The link has an unknown measure "
-                                     "of similarity, “{text}”. The default is used."), TERMS)),
     Field("source", "source", _parse_text),
     Field("tokens", "explanation", _by(N_("The link has an unknown choice "
                                           "of tokens, “{text}”. The default is used."), AnswerView)),

@@ -8,14 +8,11 @@ from typing import Any
 
 from app.state.lessons.lesson_files import Place, step_at
 from app.state.pages.answer_view import AnswerView
-from app.state.pages.constant_view import ConstantView
-from app.state.pages.heads_view import HeadsView
 from app.state.pages.lab_view import LabView
-from app.state.pages.pruning_view import PruningView
 from app.state.pages.search import Search
 from app.state.pages.selection import Selection
 from app.state.pages.training_view import TrainingView
-from app.state.shared import fit, fits_memory, shape_of, views_of
+from app.state.shared import fit, fits_memory, shape_of
 from app.texts import ENGLISH, N_
 from models import catalogue
 from models.generate.sampling import Sampling
@@ -26,33 +23,12 @@ from studies.claims import KEYS
 
 DEFAULT_MODEL = "stories-selective"
 START = "start"  # key of the start page, which a new visitor sees first
-LAB = "lab"  # key of the Lab, which will replace Explore and the other live pages
+LAB = "lab"  # key of the Lab
 TRAINING = "training"  # key of the page Training
 TEACHERS = "teachers"  # key of the page for teachers; the page Lessons has a link to it
-PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"),
-         "pruning": N_("Pruning"), "constant": N_("Constant"), "length": N_("Length"), "lessons": N_("Lessons"),
-         "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start"),
-         TEACHERS: N_("For teachers"), LAB: N_("Lab"), TRAINING: N_("Training")}
+PAGES = {LAB: N_("Lab"), TRAINING: N_("Training"), "lessons": N_("Lessons"), "results": N_("Findings"),
+         "yours": N_("Models"), "about": N_("Guide"), START: N_("Start"), TEACHERS: N_("For teachers")}
 CLAIMS = KEYS
-# keys of the sections that can replace the large attention map, HEAD
-HEAD, NEEDS, WRITERS = "head", "needs", "writers"
-SECTIONS = {NEEDS: N_("Minimal heads"), "entropy": N_("Entropy"), "gates": N_("Gates"),
-            WRITERS: N_("Contributions"), "pair": N_("Two prompts"), "why": N_("Why here"),
-            "memory": N_("Forgetting"), "zoom": N_("Zoom"), "elsewhere": N_("Other texts"), "card": N_("Model card")}
-# group of sections (to see, to explain, to experiment) -> keys of its sections, in the order of the page
-SECTION_GROUPS = {"see": (HEAD, "zoom", "entropy", "gates", "elsewhere", "card"), "explain": (WRITERS, "why"),
-                  "experiment": (NEEDS, "pair", "memory")}
-FINDS = {"": N_("Find heads…"), "previous": N_("Previous token"), "same": N_("Same token elsewhere"),
-         "first": N_("First token"), "induction": N_("After the same token (induction)")}
-FORMS = ("words", "matrix")  # forms of the large attention map
-# the words are tinted by the head's pattern, or by the mean of its layer or of all heads
-MEANS = ("head", "layer", "all")
-# how weights become colours: in proportion to their square root, so that small weights are visible, or to the weights
-SHADINGS = ("root", "linear")
-# the disagreement terms (Li et al. 2018), which measure how heads differ
-TERMS = {"out": N_("Outputs"), "sub": N_("Values"), "pos": N_("Positions")}
-# parts of the Compare page below the heads; all models show the same part
-PARTS = {"map": N_("Map"), "prediction": N_("Prediction"), "entropy": N_("Entropy of each row")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 SHOWN = "shown"  # value of LabState.answer if the visitor displayed the right answer without guessing
 LAST = -1  # value of LabState.prediction for the last prediction of the text
@@ -104,33 +80,21 @@ class LabState:
         text: the complete input text.
         plan: interventions on heads; each head exists in at least one of the models.
         selection: the selected head, which exists in at least one of the models.
-        view: the matrix that the large map shows, one of shared.views_of(models).
         prediction: index of the prediction that is shown, counted from 0 in the order of the text, or LAST.
-        compared: the models of the same family that the pages Compare and Length show beside `model`.
-        length: the text length selected on the Length page, in tokens; 0 for the trained length.
+        compared: the models of the same family that the Lab shows beside `model`.
         budgets: number of tokens that each layer of a selective model keeps during generation; empty for all tokens.
-        section: the section that replaces the large map, a key of SECTIONS; empty for the map.
-        part: the part of the Compare page that is shown below the heads, a key of PARTS.
-        claim: the claim that the Results page shows, a key of CLAIMS.
+        claim: the claim that the place Findings shows, a key of CLAIMS.
         page: the open page, a key of PAGES.
-        form: the form of the large map, one of FORMS.
-        mean: the heads whose (mean) pattern tints the words, one of MEANS.
-        shading: how the weights in maps and thumbnails become colours, one of SHADINGS.
         sampling: temperature, top-p and seed of the continuation.
         lesson: the open step of a lesson; None outside lessons.
         answer: answer to the step's question: a letter of lesson_files.CHOICES, SHOWN, or empty.
         teach: True for the display in a classroom: large type.
         language: language of the interface, a key of texts.LANGUAGES; input texts and generated texts are not
             translated.
-        search: settings of the section `needs` (minimal heads).
-        heads: settings of the Heads page.
-        constant: settings of the Constant page.
-        pruning: settings of the Pruning page.
-        find: the attention pattern whose heads the Explore page marks, a key of FINDS; empty for none.
-        term: the disagreement term of the Heads page, a key of TERMS.
+        search: settings of the search for minimal heads.
         chat: True if the model reads the text in its chat template.
         source: the second prompt, from which patched heads take their values; empty for none.
-        explanation: settings of the sections that explain the prediction.
+        explanation: settings of the tools that explain the prediction.
         lab: settings of the Lab.
         training: settings of the page Training.
     """
@@ -139,31 +103,19 @@ class LabState:
     text: str = None  # type: ignore[assignment]  # __post_init__ sets the default, which depends on the model
     plan: HeadPlan = HeadPlan()
     selection: Selection = Selection()
-    view: str = "used"
     prediction: int = LAST
     compared: tuple[str, ...] = ()
-    length: int = 0
     budgets: tuple[int, ...] = ()
-    section: str = ""
     claim: str = FIRST_CLAIM
     page: str = FIRST_PAGE
     lesson: Place | None = None
     answer: str = ""
     teach: bool = False
     language: str = ENGLISH
-    form: str = FORMS[0]
-    mean: str = MEANS[0]
-    shading: str = SHADINGS[0]
     search: Search = Search()
-    heads: HeadsView = HeadsView()
-    constant: ConstantView = ConstantView()
-    pruning: PruningView = PruningView()
-    term: str = next(iter(TERMS))
     sampling: Sampling = Sampling()
-    part: str = "map"
     source: str = ""
     explanation: AnswerView = AnswerView()
-    find: str = ""
     chat: bool = False
     lab: LabView = LabView()
     training: TrainingView = TrainingView()
@@ -224,9 +176,7 @@ CARRIED: dict[str, Callable[[LabState, LabState], Any]] = {
     "compared": _compared,
     "plan": lambda old, new: fit(_in_family("plan")(old, new), new.models)[0],
     "selection": lambda old, new: old.selection.within(new.shape),
-    "view": lambda old, new: old.view if old.view in views_of(new.models) else new.view,
     "prediction": _in_family("prediction"),
-    "length": _in_family("length"),
     "budgets": _budgets,
     "source": _in_family("source"),
     "explanation": _in_family("explanation"),

@@ -1,11 +1,11 @@
 """Converts a LabState to the query of an address and back.
 
-    ?page=compare&model=assignment-selective&text=x%3D1%3B+x%3D%3F&plan=self-0.3c&at=0.3&view=mask
+    ?model=assignment-selective&text=x%3D1%3B+x%3D%3F&plan=self-0.3c&at=0.3&lab=layer.forget
 
 The fields are the table FIELDS of app/state/fields.py; a field with its default value is omitted. A step of a lesson is
 always on the page `lab`. Three short addresses
 have a special meaning: `lesson=constant.3`, alone or with a page, opens the initial state of this step; an
-empty query opens the start page of a new visitor; `page=explore` alone opens the state after skipping the start page.
+empty query opens the start page of a new visitor; `page=lab` alone opens the state after skipping the start page.
 The link of the default state names the model instead. Parsing never fails: a field that cannot be parsed gets its
 default and a message for the visitor.
 """
@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import urlencode
 
+from app.state import old_links
 from app.state.fields import FIELDS, MAX_LINK_TEXT
 from app.state.lab_state import FIRST_PAGE, LAB, START, LabState, default_model, default_text, is_kept
 from app.state.lessons.lesson_files import Place, step_at
@@ -27,7 +28,6 @@ from models import catalogue
 # State after skipping the start page: the text contains the right prediction, and the selected head attends to it.
 FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
              "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
-MOVED = {"layers": "answer.lens"}  # former section of Explore -> the tool of the Lab that replaced it
 # The first state of a new visitor; tests/app/test_opening.py checks the measurements for which it was chosen.
 FIRST_VISIT = FIRST_LAB | {"page": START}
 
@@ -51,8 +51,7 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
     reads.
     """
     default = LabState(state.model)
-    default = replace(default, selection=Selection.default(state.plan, default.shape), model=default_model(),
-                      page=FIRST_PAGE if state.lesson is None else LAB)
+    default = replace(default, selection=Selection.default(state.plan, default.shape), model=default_model())
     if len(state.text) > MAX_LINK_TEXT:
         state = replace(state, text=whole_brackets(state.text[:min(read_chars, MAX_LINK_TEXT)], state.text))
     fields = {field: field.format(getattr(state, field.attribute)) for field in FIELDS
@@ -74,7 +73,7 @@ def _linked(query: str) -> str:
     """
     query = re.sub(r"\+$", "%20", query)
     query = re.sub(r"[_*~]|(?<=[-.])[-.]|[-.]$", lambda sign: f"%{ord(sign[0]):02X}", query)
-    return f"{query}&view=used" if query.endswith("=") else query  # the default view, after an empty text
+    return f"{query}&teach=0" if query.endswith("=") else query  # a default value, after an empty text
 
 
 def opened_by(place: Place | None) -> LabState:
@@ -87,7 +86,7 @@ def opened_by(place: Place | None) -> LabState:
 @functools.lru_cache(64)
 def _opened(place: Place | None, models: tuple[str, ...]) -> LabState:
     state, problems = _read(FIRST_VISIT if place is None else {"lesson": str(place), **step_at(place).opens})
-    return LabState(page=FIRST_PAGE if place is None else LAB, lesson=place) if problems else state
+    return LabState(lesson=place) if problems else state
 
 
 def first_lab() -> LabState:
@@ -121,15 +120,14 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     """Returns the state of a link, and a message for each part that could not be parsed."""
     # `&amp;` of a copied HTML source is read as `&`
     params = {key.removeprefix("amp;"): text for key, text in params.items()}
-    if params.get("open") in MOVED and params.get("page", FIRST_PAGE) == FIRST_PAGE:
-        params |= {"page": LAB, "lab": MOVED[params.pop("open")]}
+    params, unread = old_links.translated(params)
     state, problems = _read(params)
     named = {field.attribute: params[field.key] for field in FIELDS if not field.is_setting and field.key in params}
     if not named or (named.keys() == {"page"} and state.lesson is not None):
         state = settled(state, opened_by(state.lesson))
     elif named == {"page": FIRST_PAGE}:
         state = settled(state, first_lab())
-    return state, problems
+    return state, unread + problems
 
 
 def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:

@@ -22,18 +22,8 @@ from models.labs.foreign import is_foreign
 from models.messages import message
 
 # Keys of Streamlit's widgets.
-EXAMPLE, COMPARED, MEMORY, CLAIM, PART, SECTION = (
-    "example", "compared", "memory", "claim", "part", "section")
-SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature", "top p", "seed"
-WANTED, WHOLE, BOUND, CHANGE, SEARCH = "wanted heads", "whole text", "bound", "change of heads", "search"
-ORDER, SCOPE, TERM = "order", "scope", "term"
-MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", "measured", "role", "scatter"
-PICKED, PATTERN, SURFACE = "picked heads", "pattern", "mask surface"
-CONSTANT_TASK, STUDY = "task", "study"
-HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
-    "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
-LOOKED, JOB_PROBLEM, PICTURE_PROBLEM = "looked", "job problem", "picture problem"
-FILES = ("npz", "json", "csv", "zip")  # formats of exports
+CLAIM, SOURCE, PASTED, UPLOADED = "claim", "texts of constants", "pasted text", "uploaded text"
+HUB_ID, FOLDER, LOOKED, JOB_PROBLEM = "hub id", "folder", "looked", "job problem"
 _WHOLE = "whole library"
 MAX_QUERY = 4 * MAX_TEXT  # largest number of characters of an address
 MAX_ADDRESSES = 300  # largest number of addresses that a session stores, each with its state
@@ -69,12 +59,6 @@ def widget(key: str, kind: type, default: Any = None) -> Any:
 def is_index(value: object, count: int) -> TypeGuard[int]:
     """Returns True for an integer from 0 to `count` - 1; bool does not count as an integer."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
-
-
-def ask_for(ending: object, number: object) -> None:
-    """Requests an export: the next page has a download button for the export. Ignores invalid arguments."""
-    if isinstance(ending, str) and ending in FILES and isinstance(number, int):
-        visit.current().download = ending, number
 
 
 def may_show_answer(place: Place, answer: str) -> bool:
@@ -144,7 +128,7 @@ def fields_of(query: str) -> dict[str, str]:
 
 
 def _read(params: dict[str, str]) -> tuple[LabState, list[str]]:
-    """Returns the result of read_query, with the page `Your model` if an external model is not in memory."""
+    """Returns the result of read_query, with the place Models if an external model is not in memory."""
     state, problems = read_query(params)
     wanted = params.get("model", "")
     if is_foreign(wanted) and state.model != wanted:
@@ -170,8 +154,3 @@ def _remember(address: str, state: LabState) -> None:
 def _canonical(params: dict[str, str]) -> str:
     text = repr(sorted(params.items()))
     return hashlib.sha256(text.encode("utf-8", errors="replace")).hexdigest()[:16]
-
-
-def fill_widgets() -> None:
-    """Sets the values of Streamlit's widgets from the present state. Call it before the widgets are created."""
-    st.session_state[EXAMPLE] = None

@@ -9,8 +9,6 @@ from models.info import ModelInfo
 from models.kind import policies_of as of_kinds
 from models.plan import HeadPlan
 
-VIEWS = ("used", "live", "constant", "difference", "change", "mask")
-
 
 def entries(models: Iterable[str]) -> list[ModelInfo]:
     return [catalogue.find(name) for name in models]
@@ -29,11 +27,6 @@ def shape_of(models: Iterable[str]) -> dict[str, tuple[int, int]]:
 def policies_of(models: Iterable[str]) -> frozenset[str]:
     """Returns the scale policies that at least one of the models supports."""
     return frozenset(policy for entry in entries(models) for policy in of_kinds(entry.kinds))
-
-
-def views_of(models: Iterable[str]) -> tuple[str, ...]:
-    """Returns VIEWS, without `mask` (the selective mask F) if no model has selective attention."""
-    return VIEWS if any(entry.selects for entry in entries(models)) else VIEWS[:-1]
 
 
 def fit(plan: HeadPlan, models: Sequence[str]) -> tuple[HeadPlan, list[str]]:

@@ -41,10 +41,8 @@ class Visit:
         aside: the state before the lesson, which is restored after it.
         allowance: the used requests, bytes and work; see app/server/limits.py.
         addresses: hash of an address of this session -> the state of this address.
-        download: format of the last requested export, and the sequence number of its event.
         begin_writing: True if the continuation must start when the page is next displayed.
         continuation: the generated continuation on the page.
-        picked: (model, indices of the heads that were picked in the scatter plot).
         labs: name -> external model with the constant matrices that this visitor computed.
         pictures: model -> content of the picture file that the visitor chose.
         job: the background job; None without one.
@@ -52,7 +50,7 @@ class Visit:
         trainings: the trainings of the page Training (app/training/runs.py); None before the first.
         address: IP address of the browser; None if Streamlit does not report it.
         is_embedded: True if the app is in a frame of another page.
-        layout: key of everything that the Streamlit elements on the page depend on; None before the page is displayed.
+        layout: page, language and size of type of the page that Streamlit displays; None before it is displayed.
     """
 
     history: History = field(default_factory=History)
@@ -62,10 +60,8 @@ class Visit:
     aside: LabState | None = None
     allowance: limits.Allowance = field(default_factory=limits.Allowance)
     addresses: OrderedDict[str, LabState] = field(default_factory=OrderedDict)
-    download: tuple[str, int] | None = None
     begin_writing: bool = False
     continuation: Any = None
-    picked: tuple[str, list[int]] | None = None
     labs: dict[str, Any] = field(default_factory=dict)
     pictures: dict[str, bytes] = field(default_factory=dict)
     job: Any = None

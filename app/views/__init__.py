@@ -5,7 +5,6 @@ called `pages`, because Streamlit would treat its files as scripts.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib import import_module
 from pkgutil import walk_packages
 
@@ -18,6 +17,4 @@ _NAMES = {module.name.rpartition(".")[2]: module.name for module in walk_package
 _MODULES = {page: import_module(_NAMES[page]) for page in PAGES}
 DRAW: dict[str, Callable[[], None]] = {page: module.page for page, module in _MODULES.items()}
 # the pages that the events route can update without a run of the Streamlit script: (state, problems) -> components
-ANSWERS: dict[str, Answers] = {
-    **{page: partial(frame.parts, module.DIRECT) for page, module in _MODULES.items() if hasattr(module, "DIRECT")},
-    **{page: module.ANSWER for page, module in _MODULES.items() if hasattr(module, "ANSWER")}}
+ANSWERS: dict[str, Answers] = {page: module.ANSWER for page, module in _MODULES.items() if hasattr(module, "ANSWER")}

@@ -16,6 +16,7 @@ from app.server import limits
 from app.server.jobs import Cancelled, Job, Progress
 from app.state import session, visitor_models
 from app.state.handlers import events
+from app.state.lab_state import LAB
 from app.texts import N_, _
 from models import Lab
 from models.kind import TARGET, TEXT
@@ -58,7 +59,7 @@ def _draw() -> None:
     with st.container(key="yours"):  # style.css stacks the parts on a narrow screen
         forms, about = st.columns([58, 42], gap="large")
     with forms:
-        st.markdown(_("#### Your model"))
+        st.markdown(_("#### A model of yours"))
         lab = _forms()
     with about, st.container(border=True):
         _about()
@@ -216,5 +217,5 @@ def _opened(lab: Lab) -> None:
                   for kind in lab.kinds], hide_index=True)
         st.markdown(_("{size:,.0f} MB in memory; a text may have {limit} tokens.", size=lab.nbytes / 1e6,
                       limit=lab.limit))
-        st.button(_("Explore it"), key="explore it", type="primary", on_click=events.go_to, args=("explore",))
+        st.button(_("Open in the lab"), key="open in the lab", type="primary", on_click=events.go_to, args=(LAB,))
     constants.draw(lab)

@@ -92,7 +92,7 @@ def look_at(delta: Delta, answer: Answer) -> None:
     element = delta.new_element
     if element.HasField("exception"):
         answer.failed.append(element.exception.message[:120])
-    elif element.HasField("bidi_component") and element.bidi_component.component_name.endswith("toolbar"):
+    elif element.HasField("bidi_component") and element.bidi_component.component_name.endswith("_bar"):
         answer.query = unpack(element.bidi_component.bytes)[0]["query"]
     elif element.HasField("download_button"):
         answer.files.append(element.download_button.url)

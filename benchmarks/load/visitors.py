@@ -24,7 +24,7 @@ from models import catalogue
 WORDS = ["once", "upon", "time", "there", "was", "little", "dragon", "girl", "king", "who", "said", "to", "the", "old",
          "dog", "in", "forest", "and", "ran", "away", "home"]
 
-OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the page Explore is three times as frequent
+OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the Lab is three times as frequent
 WARMUP = 6.0  # seconds at the beginning that are not measured
 # Statuses of a complete run. A run that was interrupted by the next run has no complete response.
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
@@ -58,7 +58,8 @@ def links(count: int, seed: int = 0) -> dict[str, str]:
         params = dict(parse_qsl(query))
         if page := draw.choice(OPENED):
             params["page"] = page
-        if page in ("compare", "length"):
+        elif draw.random() < 0.25:  # four models in the Lab
+            params["lab"] = "all.second"
             family = catalogue.find(params["model"]).task.name
             others = [f"{family}-{kind}" for kind in ("softmax", "selective", "log-n", "random")]
             params["with"] = " ".join(name for name in draw.sample(others, 2) if name != params["model"])

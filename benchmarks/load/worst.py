@@ -28,7 +28,7 @@ def worst_link(draw: random.Random) -> str:
     """Returns a link whose result is not cached; expensive pages are more frequent than other pages."""
     name = draw.choice(models.names())
     family = [other for other in catalogue.family(name) if other != name]
-    page = draw.choice(("", "compare", "compare", "length", "length", "results", "about"))
+    page = draw.choice(("lab", "compare", "compare", "length", "results", "about"))
     if catalogue.find(name).task.name == "assignment":
         events = [f"{draw.choice('abcdefgh')}={draw.randrange(10)}" for _ in range(draw.choice((60, 250)))]
         text = "; ".join(["a=1", *events, "a=?"])
@@ -37,8 +37,7 @@ def worst_link(draw: random.Random) -> str:
         if draw.random() < 0.05:
             text += "🐉" * 30_000
     link = {"model": name, "text": text, "plan": "self-0.0c-0.0g0.5" if draw.random() < 0.3 else "self-0.0g0.5"}
-    if page:
-        link["page"] = page
+    link |= {"compare": {"lab": "all.second"}, "length": {"lab": "all.length"}}.get(page, {"page": page})
     if page in ("compare", "length"):
         link["with"] = " ".join(draw.sample(family, min(3, len(family))))
     return urlencode(link)

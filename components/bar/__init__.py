@@ -27,7 +27,8 @@ def bar(*, key: str, places: Mapping[str, str], present: str, section: str, link
         embedded: True if the page is in a frame (`?embed=true`); only a link to the full app is then shown.
         large: True for large type, as in front of a class.
         ticked: steps of lessons that the visitor has done; the browser stores them.
-        on_event: called with the events of components/toolbar and with {type: page, page, sequence}.
+        on_event: called with {type: undo | redo | reset | page | language | large | open | progress | address, …,
+            sequence}.
     """
     header = {"places": list(places.items()), "present": present, "section": section, "links": links, "query": query,
               "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo), "languages": list(languages.items()),

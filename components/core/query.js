@@ -10,5 +10,5 @@ const encoded = sign => (sign === '+' ? '%20' : `%${sign.charCodeAt(0).toString(
 export function linkQuery(fields) {
   const query = String(new URLSearchParams(fields)).replace(/[_*~]|(?<=[-.])[-.]|[-.+]$/g, encoded);
   // a field with an empty text is followed by the default view, so that the query ends in a letter
-  return query.endsWith('=') ? `${query}&view=used` : query;
+  return query.endsWith('=') ? `${query}&teach=0` : query;
 }

@@ -28,10 +28,9 @@ function act(state, key, shift) {
   const { view, data } = state;
   if (key === '/' || key === '?') return Boolean(state.openPalette?.());
   if (key === 'z') {
-    if (shift ? data.redo : data.undo) {
-      state.send({ type: shift ? 'redo' : 'undo' });
-      state.refresh();
-    }
+    // sent even if nothing can be undone yet, because Python may not have received the change yet
+    state.send({ type: shift ? 'redo' : 'undo' });
+    state.refresh();
     return true;
   }
   if (key === '[' || key === ']') {

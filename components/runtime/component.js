@@ -67,7 +67,7 @@ function hear(data) {
 
 /** Sends the events that an ended session did not handle, as soon as the new session shows the page's address. */
 function continueVisit() {
-  const page = /** @type {any} */ (globalThis); // toolbar.js sets its properties
+  const page = /** @type {any} */ (globalThis); // bar.js sets its properties
   if (page.attentionLabVisit === heard && !page.attentionLabAddress) sendUnhandled();
 }
 

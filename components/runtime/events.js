@@ -7,7 +7,6 @@ import { choices, markStale, mounted, requests } from './stale.js';
 
 const RETRY = 3100; // ms from a failed request to the next attempt
 const LOST = 10_000; // ms after which a message that was not acknowledged is considered lost and sent again
-const PAUSE = 200; // ms after the last response until Streamlit generates the elements that the route cannot update
 // largest number of events in one message, oldest first (MAX_EVENTS in channel.py); the remaining events are sent after
 // the acknowledgement
 const BATCH = 256;
@@ -21,7 +20,6 @@ let handled = 0; // number of the newest event of any component that a payload i
 let left = []; // events of components that left the page: the session ended, or shows another page
 let unhandled = []; // events that an ended session did not handle, in order
 let again = 0; // timer that sends events again
-let later = 0; // timer that requests a run of the Streamlit script
 let drawAnswer = (_about, _payloads) => {};
 
 /** Sets the function that displays a response of the events route: `draw(about, payloads)`. */
@@ -39,8 +37,6 @@ const route = {
     showConnection(true);
     if (about.layout) return push();
     drawAnswer(about, payloads);
-    clearTimeout(later);
-    if (about.later) later = setTimeout(push, PAUSE);
   },
   done() {
     if (hasUnsent()) deliver();
@@ -59,7 +55,7 @@ const route = {
   },
 };
 
-/** Shows in the toolbar whether the server can be reached. */
+/** Shows in the header whether the server can be reached. */
 export function showConnection(isThere) {
   for (const state of mounted) state.showConnection?.(isThere);
 }
@@ -82,7 +78,7 @@ function deliver() {
 function push() {
   const batch = route.gather();
   const triggers = new Map([...mounted].map(({ key, trigger }) => [key, trigger]));
-  const trigger = triggers.get(batch[0]?.key) ?? triggers.get('toolbar') ?? [...triggers.values()].at(-1);
+  const trigger = triggers.get(batch[0]?.key) ?? triggers.get('bar') ?? [...triggers.values()].at(-1);
   trigger?.('event', batch);
   sendAgainAfter(LOST);
 }
@@ -144,7 +140,7 @@ export function continueSession() {
 
 /**
  * Handles a new Python session, which has no state of this page, because the server restarted or another server
- * responds. The toolbar makes the session open the page's address. Until then, the waiting events are kept.
+ * responds. The header makes the session open the page's address. Until then, the waiting events are kept.
  */
 export function restartSession() {
   unhandled = [...unhandled, ...left, ...waiting]

@@ -1,6 +1,5 @@
-// Listens to the page around the components: keys, and the stops of the tab key.
+// Listens to the page around the components: links to sections, and the stops of the tab key.
 
-import { onHeadKey } from '../heads/heads.js';
 import { revealElement } from './reveal.js';
 import { keySelector, mainElement, sendAddressAtReconnect, watchTables } from './streamlit.js';
 
@@ -13,7 +12,6 @@ export function listenToPage() {
   const isFirst = !globalThis.attentionLabListening;
   globalThis.attentionLabListening?.abort();
   const { signal } = (globalThis.attentionLabListening = new AbortController());
-  window.addEventListener('keydown', event => onHeadKey(event), { signal, capture: true });
   watchTables(signal);
   sendAddressAtReconnect();
   window.addEventListener('click', rememberPlace, { signal, capture: true });

@@ -1,4 +1,4 @@
-// A button with a menu, for the toolbar and for downloads; and functions that convert SVG trees to elements.
+// A button with a menu, for the header and for downloads; and functions that convert SVG trees to elements.
 
 import { make, setAttribute, setText } from './dom.js';
 

@@ -1,4 +1,4 @@
-"""Charts of the Results page: all statements, the numbers of the paper beside our numbers, and learning curves."""
+"""Charts of Findings: all statements, the numbers of the paper beside our numbers, and learning curves."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Reader:
         chats: True if the model's tokenizer has a chat template; see Lab.in_chat.
         is_slow: True if reading a text can take seconds.
         cuts_oldest: True if a text over the limit is cut by leaving out its oldest turns, not its end.
-        lengths: text lengths in tokens at which models are evaluated for the Length page; empty for no evaluation.
+        lengths: text lengths in tokens at which studies/corpus/lengths.py evaluates models; empty for no evaluation.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Masked words: a bidirectional model predicts masked tokens in the texts of `stories`.
 
 `The cat [sat] on the mat` masks `sat`, which is then the target; `[MASK]` is a masked token without a target. Models
-are trained at one length and evaluated at several lengths, which the Length page shows.
+are trained at one length and evaluated at several lengths, which the Lab shows.
 """
 
 from __future__ import annotations

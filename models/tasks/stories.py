@@ -37,7 +37,7 @@ VOCABULARY = 4096
 BOS = "<|endoftext|>"  # token id 0, which starts every window and separates documents
 CONTEXT = 256  # number of tokens per window, BOS included
 TOKENS = 2048  # number of tokens per step, the same for every context length
-HELD_OUT_TOKENS = 65_536  # number of held-out tokens at each length of the Length page
+HELD_OUT_TOKENS = 65_536  # number of held-out tokens at each length
 # number of tokens on which each point of a learning curve is measured, half of them from each corpus
 VALIDATION_TOKENS = 16_384
 # characters that word processors insert -> the corresponding characters of the data

@@ -1,4 +1,4 @@
-"""The commands that recompute the numbers of a statement; the Results page shows them."""
+"""The commands that recompute the numbers of a statement; Findings shows them."""
 
 from __future__ import annotations
 

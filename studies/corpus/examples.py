@@ -4,8 +4,8 @@
 
 The texts are the beginnings of held-out texts of the model's task, evenly spread over all of them; for variable
 assignment they are drawn at random. Definitions: models/analysis/head_examples.py. Writes
-studies/measurements/NAME.examples.json with the texts that are an example of some head. The section *Other
-texts* of the page Explore shows them.
+studies/measurements/NAME.examples.json with the texts that are an example of some head. The Lab's tool *Does
+it matter elsewhere?* shows them.
 """
 
 from __future__ import annotations

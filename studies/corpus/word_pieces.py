@@ -5,7 +5,7 @@
 "Bar" can begin many words. After "ack" the word is known, and attention to the first piece could mislead. S is the
 selection score of a token against the previous token (models/nets/attention/selective.py). It is averaged over held-out
 windows, by layer, for three sets of token pairs: the first two pieces of a capitalised word (a name, or the start of a
-sentence), the first two pieces of another word, and two tokens that each begin a word. The Results page reports the
+sentence), the first two pieces of another word, and two tokens that each begin a word. Findings reports the
 claim as not reproduced if no layer has a larger mean S against first pieces than against words. Writes
 studies/measurements/NAME.pieces.json.
 """

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 import numpy
 import pytest
@@ -15,8 +14,8 @@ import pytest
 import models
 from app import compute
 from app.content import effect
-from app.panels.answer import comparison, writers
-from app.panels.prompt import heads, picture
+from app.panels.answer import comparison
+from app.panels.prompt import picture
 from app.server import caches
 from app.server.caches import ByteCache
 from app.state import visitor_models
@@ -25,7 +24,7 @@ from models import HeadPlan
 from models.labs.foreign import model_cache
 from models.thumbnails import MAX_SIDE
 from models.trace import Sketch, Trace
-from tests.app.test_pages import opened, sent
+from tests.app.test_pages import opened, query_of, sent
 from tests.app.visitors import visiting
 from tests.models.foreign_tiny import TEXT, folder_of
 from tests.models.foreign_tiny import picture as drawing
@@ -47,17 +46,6 @@ def empty(monkeypatch):
 def test_a_prediction_that_the_text_does_not_have_gives_way_to_the_last(index: int, shown: int):
     outputs = [models.Output(position, numpy.ones(1, numpy.float32), ("a",)) for position in range(3)]
     assert compute.existing_index(outputs, index) == shown
-
-
-@pytest.mark.parametrize("part", [heads.large_part, writers.part])
-def test_panels_show_the_last_prediction_of_a_text_that_became_shorter(part, monkeypatch):
-    visiting(monkeypatch)
-    lab = models.load("assignment-softmax")
-    before, after = compute.traces_of(lab, compute.read(lab, "x=1; y=2; x=?; y=?"), HeadPlan())
-    assert len(before.outputs) == 2
-    first, last, missing = (part(lab, LabState(model=lab.name, prediction=index), before, after).payload()
-                            for index in (0, 1, 7))
-    assert missing == last != first
 
 
 def test_the_same_question_is_answered_from_memory(empty):
@@ -121,21 +109,22 @@ def test_a_row_of_the_effect_has_its_ranks_among_all_tokens(empty):
     assert any(row["ranks"][0] != row["ranks"][1] for row in shown["rows"])
 
 
-@pytest.mark.parametrize("section", ["entropy", ""])
-def test_explore_shows_a_sketch_as_it_shows_a_trace(section: str, empty, monkeypatch):
-    link = {"model": MODEL, "text": LONG, "plan": str(PLAN), "at": "1.2", "open": section, "find": "previous"}
+def test_the_lab_shows_a_sketch_as_it_shows_a_trace(empty, monkeypatch):
+    link = {"model": MODEL, "text": LONG, "plan": str(PLAN), "at": "1.2"}
     whole = opened(**link)
     monkeypatch.setattr(compute, "LARGE", 10_000)
     monkeypatch.setattr(caches, "traces", ByteCache(caches.TRACE_BYTES))
     app = opened(**link)
     assert not app.exception and not app.error
-    # with an open section the page has no map
-    for name, tolerance in (("heads", 0), *([] if section else [("head_map", 1e-5)])):
-        (ours, arrays), (its, expected) = sent(app, name), sent(whole, name)
-        assert {**ours, "visit": 0} == {**its, "visit": 0}
-        assert arrays.keys() == expected.keys()
-        for key, array in arrays.items():
-            numpy.testing.assert_allclose(array, expected[key], atol=tolerance)
+    (ours, arrays), (its, expected) = sent(app, "lab"), sent(whole, "lab")
+    same = ("tokens", "kinds", "selection", "look", "at", "changed", "predicts", "tool")
+    assert {name: ours[name] for name in same} == {name: its[name] for name in same}
+    assert ours["answer"]["kl"] == pytest.approx(its["answer"]["kl"])
+    # of a sketch, rows and map are those of the selected layer alone
+    assert arrays.keys() == expected.keys()
+    numpy.testing.assert_allclose(arrays["tiles.self"].astype(float), expected["tiles.self"], atol=1)
+    numpy.testing.assert_allclose(arrays["map.used"].astype(float), expected["map.used"], atol=1)
+    numpy.testing.assert_allclose(arrays["rows.self"][0].astype(float), expected["rows.self"][1], atol=1)
 
 
 def test_a_constant_head_without_a_matrix_is_shown_live_and_stays_in_the_link():
@@ -143,17 +132,13 @@ def test_a_constant_head_without_a_matrix_is_shown_live_and_stays_in_the_link():
     link = {"model": "folder:bert", "text": TEXT, "plan": "self-0.1c-1.2g0", "at": "0.1"}
     app = opened(**link)
     assert not app.exception and not app.error
-    assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["plan"] == link["plan"]
-    (grid,) = sent(app, "heads")[0]["grids"]
-    assert not grid["can_constant"] and not any(map(any, grid["constant"])) and grid["gates"][1][2] == 0
-    large = sent(app, "head_map")[0]
-    assert large["used"] == "live" and not large["constant"]
-    assert any("matrices have not been made yet" in remark for remark in large["remarks"])
-    alone = opened(**link | {"plan": "self-1.2g0"})
-    assert sent(alone, "effect")[0]["predictions"] == sent(app, "effect")[0]["predictions"]
-    assert not any("matrices have not been made yet" in remark for remark in sent(alone, "head_map")[0]["remarks"])
-    only = opened(**link | {"plan": "self-0.1c"})
-    assert not sent(only, "effect")[0]["changed"]  # the plan has no effect, so the effect panel reports no change
+    assert query_of(app)["plan"] == link["plan"]
+    shown = sent(app, "lab")[0]
+    (block,) = shown["kinds"]
+    assert not shown["can_constant"] and not any(map(any, block["constant"])) and block["gates"][1][2] == 0
+    assert "constant" not in shown["tool"]["views"]
+    assert sent(opened(**link | {"plan": "self-1.2g0"}), "lab")[0]["answer"] == shown["answer"]
+    assert not sent(opened(**link | {"plan": "self-0.1c"}), "lab")[0]["changed"]  # the plan has no effect
 
 
 @pytest.fixture
@@ -200,8 +185,6 @@ def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monke
     one, other = (comparison.read(name, state, "") for name in state.models)
     assert isinstance(one, comparison.Compared) and isinstance(other, comparison.Compared)
     assert one.before.prompt == other.before.prompt == second.read_picture(drawing(1))
-    maps = heads.large_part(first, state, one.before, one.before).header
-    assert "parts" not in maps and len(maps["rows"]) == len(one.before.prompt.tokens)
     assert other.before.prompt != example.before.prompt
 
 

@@ -103,21 +103,18 @@ TOKENIZER = [(f"tasks/{stories.TOKENIZER.name}", damage) for damage in (
 @pytest.mark.parametrize(("file", "damage"), MODEL)
 def test_a_damaged_model_is_named_and_the_others_go_on(file: str, damage: Callable[[Path], None], house: Path):
     damage(house / file)
-    for page in ("explore", "length"):
-        app = opened(page=page, model=DAMAGED)
-        assert not app.exception
-        messages = "".join(error.value for error in app.error) + "".join(sent(app, "notice")[0]["messages"]
-                                                                     if not app.error else ())
-        assert Path(file).name in messages.replace("\\", "") and "git checkout" in messages
-    app = opened(page="compare", model=SOUND, **{"with": DAMAGED})
+    app = opened(page="lab", model=DAMAGED)
     assert not app.exception
-    problems = [row["problem"] for row in sent(app, "comparison")[0]["rows"]]
+    messages = "".join([*(error.value for error in app.error), *(
+        problem for header, _arrays in all_sent(app, "lab") for problem in header["problems"])])
+    assert Path(file).name in messages.replace("\\", "") and "git checkout" in messages
+    app = opened(model=SOUND, lab="all.second", **{"with": DAMAGED})
+    assert not app.exception and not app.error
+    shown = json.dumps(sent(app, "lab")[0])
     # a model with a damaged card or config belongs to no family
-    assert not problems[0] and len(problems) == (1 if "json" in file else 2)
-    assert all(Path(file).name in problem and "git checkout" in problem for problem in problems[1:])
-    assert sent(app, "notice")[0] is not None
+    assert "json" in file or Path(file).name in shown and "git checkout" in shown
     sound = opened(model=SOUND)
-    assert not sound.exception and not sound.error and sent(sound, "effect")[0]["predictions"]
+    assert not sound.exception and not sound.error and sent(sound, "lab")[0]["answer"]["rows"]
     about = opened(page="about", model=SOUND)
     assert not about.exception
 
@@ -133,13 +130,13 @@ def test_a_damaged_model_of_the_start_page_is_named(house: Path):
 @pytest.mark.parametrize(("file", "damage"), TOKENIZER)
 def test_a_damaged_tokenizer_stops_its_own_families_only(file: str, damage: Callable[[Path], None], house: Path):
     damage(house / file)
-    for page in ("explore", "compare", "length"):
+    for page in ("lab", "start"):
         app = opened(page=page, model=SOUND)
         assert not app.exception
         (error,) = app.error
         assert "stories_tokenizer.json" in error.value.replace("\\", "") and "git checkout" in error.value
     other = opened(model=OTHER_FAMILY)
-    assert not other.exception and not other.error and sent(other, "effect")[0]["predictions"]
+    assert not other.exception and not other.error and sent(other, "lab")[0]["answer"]["rows"]
     for page in ("about", "results", "yours"):
         app = opened(page=page, model=OTHER_FAMILY)
         assert not app.exception and not app.error
@@ -154,11 +151,10 @@ def test_a_card_without_a_displayed_field_is_named(keys: tuple[str, ...], house:
     assert not about.exception
     (problem,) = sent(about, "guide")[0]["problems"]
     assert f"{DAMAGED}/card.json" in problem and "git checkout" in problem
-    own = opened(model=DAMAGED, open="card")
-    assert not own.exception
-    (error,) = own.error
-    assert "card.json" in error.value.replace("\\", "")
-    assert sent(own, "effect")[0]["predictions"]  # the damaged file does not affect the model's own predictions
+    own = opened(model=DAMAGED, lab="all.card")
+    assert not own.exception and not own.error
+    assert "card.json" in sent(own, "lab")[0]["tool"]["message"]
+    assert sent(own, "lab")[0]["answer"]["rows"]  # the damaged file does not affect the model's own predictions
 
 
 LENGTH, MEMORY = (f"studies/measurements/{DAMAGED}.{kind}.json" for kind in ("length", "memory"))
@@ -171,16 +167,12 @@ LENGTH, MEMORY = (f"studies/measurements/{DAMAGED}.{kind}.json" for kind in ("le
     (MEMORY, edited(lambda found: found | {"points": [{"factor": 1}]})), (MEMORY, without("comparisons"))])
 def test_a_damaged_measurement_is_named_where_it_is_shown(file: str, damage: Callable[[Path], None], house: Path):
     damage(house / file)
-    shown = {LENGTH: {"page": "length"}, MEMORY: {"open": "memory"}}[file]
-    app = opened(model=DAMAGED, **shown)
-    assert not app.exception
-    (error,) = app.error
-    message = error.value.replace("\\", "")
+    app = opened(model=DAMAGED, lab={LENGTH: "all.length", MEMORY: "all.memory"}[file])
+    assert not app.exception and not app.error
+    header = sent(app, "lab")[0]
+    message = header["tool"]["message"]
     assert Path(file).name in message and "python -m" in message
-    assert "git checkout -- studies/measurements" in message
-    if file == LENGTH:
-        both = opened(page="length", model=SOUND, **{"with": DAMAGED})
-        assert not both.exception and len(both.error) == 1 and all_sent(both, "figure")
+    assert "git checkout -- studies/measurements" in message and header["answer"]["rows"]
 
 
 @pytest.mark.parametrize("damage", [cut, lambda path: path.write_text("{}"), lambda path: path.write_text("[1]"),
@@ -196,22 +188,9 @@ def test_damaged_verdicts_are_named(damage: Callable[[Path], None], house: Path)
     assert "python -m studies.claims --write" in message
 
 
-def test_damaged_seeds_are_named_on_length(house: Path):
-    cut(house / "studies/seed_metrics" / f"{DAMAGED}.json")
-    length = opened(page="length", model=DAMAGED)
-    assert not length.exception and "seed_metrics" in length.error[0].value.replace("\\", "")
-
-
-def test_a_damaged_transfer_study_is_named_on_constant(house: Path):
-    (house / "studies/measurements/masked-middle-900.transfer.json").write_text("{")
-    app = opened(page="constant", model="masked-softmax")
-    assert not app.exception
-    assert any("masked-middle-900.transfer.json" in error.value.replace("\\", "") for error in app.error)
-
-
 def test_heads_that_cannot_be_read_are_named(house: Path):
     (house / "studies" / "measurements" / f"{SOUND}.heads.json").write_text("{")
-    for page in ("heads", "pruning"):
-        app = opened(page=page, model=SOUND)
-        assert not app.exception
-        assert any(f"{SOUND}.heads.json" in error.value.replace("\\", "") for error in app.error)
+    for tool in ("head.corpus", "all.order", "all.find"):
+        app = opened(model=SOUND, lab=tool)
+        assert not app.exception and not app.error
+        assert f"{SOUND}.heads.json" in sent(app, "lab")[0]["tool"]["message"]

@@ -18,12 +18,9 @@ import models
 from app import compute, exports
 from app.panels.measured import measures
 from app.panels.prompt import export
-from app.state.handlers.head_events import on_heads
 from models import HeadPlan
 from models.analysis.head_measures import confidences
 from models.trace import divergence, sketch_of
-from tests.app.test_pages import opened
-from tests.app.visitors import visiting
 
 TEXT = "=1+1 <b>Once</b> upon a time"
 PLAN = HeadPlan.parse("self-0.0~3c-1.2g0.5")
@@ -120,26 +117,6 @@ def test_of_a_trace_that_is_too_large_the_file_has_the_selected_layer(lab, monke
     monkeypatch.setattr(compute, "layer_of", lambda lab, seen, plan, kind, layer: trace.layer(kind, layer))
     file = json.loads(export.content_of("json", weakref.ref(lab), trace.prompt, PLAN, ("self", 2), LINK))
     assert [one["layer"] for one in file["layers"]] == [3]
-
-
-def test_nothing_is_made_or_sent_before_it_is_asked_for(lab, monkeypatch):
-    monkeypatch.setattr(exports, "as_npz", lambda *_: pytest.fail("made too early"))
-    app = opened(model=lab.name)
-    assert not app.get("download_button")
-    app.session_state["visit"].download = ("npz", 7)
-    app.run()
-    (button,) = app.get("download_button")
-    assert button.proto.deferred_file_id and not button.proto.url
-
-
-@pytest.mark.parametrize("what", ["exe", "../x", ["npz"], None, 3])
-def test_a_request_for_an_unknown_file_is_ignored(what, monkeypatch):
-    visit = visiting(monkeypatch)
-    on_heads({"type": "take", "what": what, "sequence": 1})
-    on_heads({"type": "take", "what": "npz", "sequence": "1"})
-    assert visit.download is None
-    on_heads({"type": "take", "what": "npz", "sequence": 1})
-    assert visit.download == ("npz", 1)
 
 
 def test_names_of_files_are_safe():

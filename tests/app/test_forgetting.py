@@ -1,9 +1,11 @@
-"""Tests of generation with limited memory on the Explore page, and of the perplexity curve below it.
+"""Tests of generation with limited memory, and of the perplexity curve.
 
     pytest tests/app/test_forgetting.py
 """
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
@@ -14,7 +16,7 @@ from models.generate.decoding import Step
 from models.storage.checkpoint import read_json, write_json
 from studies import store
 from studies.corpus.forgetting import largest_factor
-from tests.app.test_pages import all_sent, opened
+from tests.app.test_pages import opened, sent
 from tests.figures.specs import table
 
 
@@ -47,65 +49,10 @@ def measurements(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
 
 
-def readings(tokens: list[str], kept: tuple[int, ...], prompt: int) -> list[Step]:
-    return [Step(token, place >= prompt, (kept,)) for place, token in enumerate(tokens)]
-
-
-def test_what_is_forgotten_is_struck():
-    tokens = ["start", "Once", " upon", " a", " time", ",", "\n", "he"]
-    assert forgetting.struck(readings(tokens, (0, 1, 5, 7), 5), 0) == \
-        r"\(start\) Once :gray[~~upon a time~~] …, he"
-
-
-def test_nothing_in_a_text_is_markdown():
-    tokens = ["start", "<b>", "[x](javascript:1)", " :smile:", " $x$", " www.a.b", "`c`", "~~", "#", " me@a.b"]
-    for kept in ((0,), tuple(range(len(tokens)))):
-        text = forgetting.struck(readings(tokens, kept, 99), 0)
-        for unwanted in ("<b>", "](", ":smile:", "$x$", "www.", "www\\.", "`c`", "me@a"):
-            assert unwanted not in text
-
-
 def test_counts_in_words():
     assert forgetting.counts([Step("a", False, ((0,), (0,)))]) == "Each layer keeps 1 of 1 tokens"
     some = [Step("a", False, ((0,), (0,)))] * 4 + [Step("a", False, ((0, 4), (0, 1, 4), (0, 1, 2, 4)))]
     assert forgetting.counts(some) == "Tokens kept of 5: layer 1 2 · layer 2 3 · layer 3 4"
-
-
-def written(**link: str):
-    """Returns the page after a continuation with a memory of 8 tokens per layer."""
-    app = opened(model="stories-selective", **link)
-    app.selectbox(key="memory").set_value("Keep 8 tokens per layer while writing").run()
-    for _ in range(100):
-        if app.button(key="continue").label != "Stop":
-            return app
-        app.run()
-    raise AssertionError("it never ends")
-
-
-def test_continuation_within_a_memory():
-    app = written(plan="self-0.1g0", at="2.0")
-    assert not app.exception
-    captions = [caption.value for caption in app.caption]
-    assert len(app.text) == 2 and captions.index("Unmodified") < captions.index("With your changes")
-    assert any(caption.value.startswith("With your changes. Each layer keeps 8 of ") for caption in app.caption)
-    reads = [markdown.value for markdown in app.markdown if markdown.value.startswith("**Layer 3 reads:**")]
-    assert reads and ":gray[~~" in reads[0]
-
-
-def test_a_memory_is_written_with_at_once():
-    app = opened(model="stories-selective")
-    assert not app.text
-    for budget in (8, 4):
-        app.selectbox(key="memory").set_value(f"Keep {budget} tokens per layer while writing").run()
-        assert not app.exception
-        assert any(caption.value.startswith("Unmodified") for caption in app.caption) and app.text
-        assert f"Each layer keeps {budget} of" in " ".join(caption.value for caption in app.caption)
-
-
-def test_no_two_controls_have_one_name():
-    app = opened(model="stories-selective")
-    names = [*(box.label for box in app.selectbox), *app.selectbox(key="section").options]
-    assert len(names) == len(set(names))
 
 
 def test_measured_budgets_can_be_chosen(measurements):
@@ -116,13 +63,10 @@ def test_measured_budgets_can_be_chosen(measurements):
 
 
 def test_the_curve(measurements):
-    app = opened(model="stories-selective")
-    app.selectbox(key="section").set_value("memory").run()
-    assert not app.exception
-    text = " ".join(markdown.value for markdown in app.markdown)
+    header = sent(opened(model="stories-selective", lab="all.memory"), "lab")[0]["tool"]
+    text = json.dumps(header)
+    assert header["key"] == "all.memory"
     assert "With 1/2 of its memory, its perplexity is no higher than that of softmax" in text
-    ((header, _),) = all_sent(app, "figure")
-    assert header["what"] == "memory"
 
 
 def test_a_measurement_of_other_weights_is_not_shown(measurements, tmp_path):
@@ -141,20 +85,10 @@ def test_the_curves_points():
         assert points[0][0] == 1  # every line starts at full memory, factor 1
 
 
-def test_a_model_that_was_never_measured(monkeypatch, tmp_path):
+def test_only_measured_selective_models_have_the_curve(monkeypatch, tmp_path):
+    def tools(model: str) -> list[str]:
+        return [tool["key"] for tool in sent(opened(model=model), "lab")[0]["tools"]]
+
+    assert "all.memory" in tools("stories-selective") and "all.memory" not in tools("stories-softmax")
     monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
-    app = opened(model="stories-selective")
-    app.selectbox(key="section").set_value("memory").run()
-    assert not app.exception
-    assert any("Not measured yet" in caption.value for caption in app.caption)
-
-
-def test_only_selective_models_have_a_memory():
-    app = opened(model="stories-selective")
-    app.selectbox(key="memory").set_value("Keep 8 tokens per layer while writing").run()
-    app.selectbox(key="section").set_value("memory").run()
-    app.session_state["visit"].history.go_to_model("stories-softmax")
-    app.run()
-    assert not app.exception
-    assert "memory" not in [box.key for box in app.selectbox]
-    assert "Experiment: Forgetting" not in app.selectbox(key="section").options
+    assert "all.memory" not in tools("stories-selective")

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.panels.page.hiding import MOST_WORDS, new_prediction, with_hidden, words
-from app.state import visit
 from app.state.lab_state import LAST
-from app.state.visit import Visit
 from models.catalogue import find
-from tests.app.test_pages import opened, sent
-from tests.app.test_route import post
 
 TEXTS = st.text(alphabet=" abz.'\"[]MASK\n-é", max_size=60)
 
@@ -69,58 +62,3 @@ def test_the_word_hidden_last_is_predicted(text: str, word: str, asked: int):
 def test_a_word_that_is_shown_again_leaves_the_last_prediction():
     text = "There was a [time] in the [house]."
     assert new_prediction(find("masked-softmax").task, text, [6]) == LAST
-
-
-def hide(now: Visit, word: str, hidden: Any = True, index: Any = None) -> None:
-    """Sends the event of a click on the button of a word."""
-    found = [its for *_at, its, _hidden in words(now.history.present.text)]
-    with visit.use(now):
-        now.channel.receive([("hiding", {"type": "hide", "index": found.index(word) if index is None else index,
-                                         "word": word, "hidden": hidden, "sequence": now.channel.newest + 1})])
-
-
-def test_hiding_a_second_word_before_the_first_shows_the_second():
-    app = opened(model="masked-softmax", text="There was a time in the house.")
-    for word in ("house", "time"):
-        hide(app.session_state["visit"], word)
-        app.run()
-        effect = sent(app, "effect")[0]
-        assert effect["predictions"][effect["index"]]["title"] == f"Hidden: “{word}”"
-    assert [word for word, hidden in sent(app, "hiding")[0]["words"] if hidden] == ["time", "house"]
-    hide(app.session_state["visit"], "time", hidden=False)
-    assert app.session_state["visit"].history.present.text == "There was a time in the [house]."
-
-
-def test_the_text_may_have_changed_since_the_buttons_were_drawn():
-    """If the text changed after the buttons were drawn, a click applies to the word that the clicked word has become.
-
-    A click on a word that no longer exists changes nothing.
-    """
-    now = opened(model="masked-softmax", text="The cat sat.").session_state["visit"]
-    now.history.do(replace(now.history.present, text="The cats sat on a [mat]."))
-    hide(now, "cat", index=1)
-    assert now.history.present.text == "The [cats] sat on a [mat]."
-    hide(now, "dog", index=0)
-    assert now.history.present.text == "The [cats] sat on a [mat]."
-
-
-@pytest.mark.parametrize("change", [{"index": -1}, {"index": 9}, {"index": True}, {"index": "1"}, {"word": ""},
-                                    {"word": None}, {"type": "text"}, {"index": None}])
-def test_a_forged_click_changes_nothing(change: dict[str, Any]):
-    now = opened(model="masked-softmax", text="The cat sat.").session_state["visit"]
-    event = {"type": "hide", "index": 1, "word": "cat", "hidden": True, "sequence": 1} | change
-    with visit.use(now):
-        now.channel.receive([("hiding", event)])
-    assert now.history.present.text == "The cat sat."
-
-
-def test_a_letter_and_a_hidden_word_are_answered_by_the_route():
-    now = opened(model="masked-softmax", text="There was a time in the [house].").session_state["visit"]
-    typed = {"key": "text", "type": "text", "sequence": 1}
-    about, parts = post(now, [typed | {"text": "There was a time in the [house]. So"}])
-    assert not about["layout"] and parts["hiding"][0]["words"][-1] == ["So", False]
-    click = {"key": "hiding", "type": "hide", "sequence": 2}
-    about, parts = post(now, [click | {"index": 3, "word": "time", "hidden": True}])
-    assert not about["layout"] and parts["text"][0]["text"] == "There was a [time] in the [house]. So"
-    about, parts = post(now, [typed | {"text": "", "sequence": 3}])  # an empty text
-    assert not about["layout"] and parts["hiding"][0]["words"] == []

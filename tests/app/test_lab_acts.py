@@ -200,7 +200,7 @@ def test_files_have_the_patterns_of_the_present_state():
     with numpy.load(io.BytesIO(answers["npz"].content)) as arrays:
         numpy.testing.assert_allclose(arrays["self 2 weights"], view.layer(layer=1).weights, atol=1e-6)
     stored = json.loads(answers["json"].content)
-    assert stored["plan"] == str(LAYER) and "page=lab" in stored["link"]
+    assert stored["plan"] == str(LAYER) and "model=stories-softmax" in stored["link"]
     assert client.get(f"/lab/visits/{here.channel.id}/files/all.exe").status_code == 404
     assert client.get("/lab/visits/unknown/files/all.npz").status_code == 410
 

@@ -82,7 +82,7 @@ def test_each_step_has_a_short_link_that_opens_it(place: Place):
     assert query_of(opened_by(place)) == f"lesson={place}"
     assert read_query({"lesson": str(place)}) == (opened_by(place), [])
     assert read_query({"lesson": str(place), "page": "compare"}) == (opened_by(place), [])  # an old link
-    elsewhere = replace(LabState(), page="lab", lesson=place)
+    elsewhere = replace(LabState(), lesson=place)
     assert read_query(dict(parse_qsl(query_of(elsewhere)))) == (elsewhere, [])
 
 
@@ -112,9 +112,9 @@ def test_a_task_that_asks_for_several_heads_counts_them():
 
 def test_a_saved_state_opens_as_a_step_that_can_be_undone(visitor: History):
     own = visitor.present
-    events.on_toolbar({"type": "open", "query": "?model=assignment-selective&plan=self-1.1g0&page=heads"})
+    events.on_toolbar({"type": "open", "query": "?model=assignment-selective&plan=self-1.1g0&page=lessons"})
     assert (visitor.present.model, visitor.present.page, str(visitor.present.plan)) == (
-        "assignment-selective", "heads", "self-1.1g0")
+        "assignment-selective", "lessons", "self-1.1g0")
     visitor.undo()
     assert visitor.present == own
     events.on_toolbar({"type": "open", "query": ["?x"]})

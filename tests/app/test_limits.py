@@ -5,16 +5,19 @@ pytest tests/app/test_limits.py
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app import texts
 from app.panels.prompt import minimal_heads
 from app.server import caches, limits
 from app.server.limits import DOWNLOADS, GENERATIONS, PASSES, LimitError, spend
-from app.state import visitor_models
+from app.state import visit, visitor_models
 from app.views import yours
 from tests.app.test_pages import opened, sent
 from tests.app.visitors import visiting
@@ -84,20 +87,6 @@ def test_addresses_that_are_remembered_are_bounded(visitor, monkeypatch):
         visiting(monkeypatch).address = f"192.0.2.{number}"
         spend(PASSES)
     assert [*limits._addresses] == ["192.0.2.2", "192.0.2.3", "192.0.2.4"]
-
-
-def test_a_download_is_counted_and_never_refused(visitor):
-    """A download is counted and never refused.
-
-    Its thread has no session, so all visitors would share one limit.
-    """
-    asked = limits.used[PASSES.name]
-    with limits.counted_alone():
-        spend(PASSES, PASSES.visit + 1)
-    assert limits.used[PASSES.name] - asked == PASSES.visit + 1
-    spend(PASSES, PASSES.visit)
-    with pytest.raises(LimitError):
-        spend(PASSES)
 
 
 def test_seconds_of_work_are_counted_and_overdrawn_searches_refused(visitor, clock):
@@ -182,30 +171,38 @@ def meets(monkeypatch, what: limits.Rate, least: int = 1) -> None:
     monkeypatch.setattr(limits, "spend", refuse)
 
 
-@pytest.mark.parametrize("page", ["explore", "compare", "length"])
-def test_who_meets_the_limit_of_passes_reads_why_and_keeps_the_state(page: str, monkeypatch):
+def test_who_meets_the_limit_of_passes_reads_why_and_keeps_the_state(monkeypatch):
     meets(monkeypatch, PASSES)
-    link = {"model": "stories-softmax", "text": f"The limit of the page {page} is met here.", "plan": "self-0.1c"}
-    app = opened(**link, **({} if page == "explore" else {"page": page}))
+    link = {"model": "stories-softmax", "text": "The limit of the lab is met here.", "plan": "self-0.1c"}
+    app = opened(**link)
     assert not app.exception
     assert [warning.value for warning in app.warning] == ["Wait 7 s."]
-    assert "plan=self-0.1c" in sent(app, "toolbar")[0]["query"]
-    assert sent(app, "text_box")[0]["text"] == link["text"]
+    present = app.session_state["visit"].history.present
+    assert (str(present.plan), present.text) == ("self-0.1c", link["text"])
+    assert "plan=self-0.1c" in sent(app, "bar")[0]["query"]
+
+
+def acted(app: AppTest, tool: str, **values: Any) -> str:
+    """Sends an event of a tool's control; returns the tool's content as text."""
+    with visit.use(app.session_state["visit"]) as now:
+        now.channel.receive([("lab", {"type": "act", "tool": tool, "sequence": now.channel.newest + 1, **values})])
+    app.run()
+    assert not app.exception
+    return json.dumps(sent(app, "lab")[0]["tool"])
 
 
 def test_who_meets_the_limit_in_a_search_reads_why(monkeypatch):
     meets(monkeypatch, PASSES, minimal_heads.SEARCH)
-    app = opened(model="assignment-softmax", open="needs")
-    app.button(key="find out").click().run()
-    assert not app.exception and any(caption.value == "Wait 7 s." for caption in app.caption)
-    assert any(button.key == "find out" for button in app.button)
+    shown = acted(opened(model="assignment-softmax", lab="all.fewest"), "all.fewest", search=True)
+    assert "Wait 7 s." in shown and '"Search"' in shown
 
 
 @pytest.mark.parametrize(("amount", "link"), [
     (limits.WRITING, {"model": "translation-softmax", "plan": "encoder-0.1g0", "text": "We are tired of the rain."}),
-    (12, {"model": "assignment-softmax", "page": "heads", "show": "confidence.loss.text", "text": "a=1; b=2; a=?"}),
-    (13, {"model": "assignment-softmax", "page": "pruning", "order": "text.all", "text": "a=1; b=3; a=?"}),
-    (1, {"model": "assignment-softmax", "open": "disagreement", "text": "a=1; b=4; a=?"})])
+    (12, {"model": "assignment-softmax", "lab": "head.corpus~~~corpus.source!text", "text": "a=1; b=2; a=?"}),
+    (13, {"model": "assignment-softmax", "lab": "all.order~~~order.order!text'order.quantity!kl",
+          "text": "a=1; b=3; a=?"}),
+    (1, {"model": "assignment-softmax", "lab": "layer.alike", "text": "a=1; b=4; a=?"})])
 def test_work_is_counted_by_its_number_of_passes(amount: int, link: dict[str, str], monkeypatch):
     counted: list[int] = []
     monkeypatch.setattr(limits, "spend", lambda what, amount=1: counted.append(amount))
@@ -216,11 +213,8 @@ def test_work_is_counted_by_its_number_of_passes(amount: int, link: dict[str, st
 
 def test_who_meets_the_limit_of_generations_reads_why(monkeypatch):
     meets(monkeypatch, GENERATIONS)
-    app = opened(model="stories-softmax")
-    app.button(key="continue").click().run()
-    assert not app.exception
-    assert any(caption.value == "Wait 7 s." for caption in app.caption)
-    assert app.button(key="continue").label == "Continue the text"
+    shown = acted(opened(model="stories-softmax", lab="answer.cont"), "answer.cont", on=True)
+    assert "Wait 7 s." in shown and "Continue the text" in shown
 
 
 def test_who_meets_the_limit_of_downloads_reads_why(monkeypatch):

@@ -18,12 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import texts
-from app.state import session, visit
+from app.lab import tools
+from app.state import old_links, session, visit
 from app.state.fields import FIELDS, MAX_LINK_TEXT
 from app.state.handlers import events
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import opened_by, query_of, read_query
+from app.state.pages.lab_view import LabView
 from app.state.pages.selection import SCOPES, Selection, is_scope
 from models import HeadPlan, catalogue
 from models.plan import KINDS
@@ -77,15 +79,16 @@ def test_heads_are_added_one_by_one():
 # links written before the address of a head contained its block, each with the state that it opens
 OLD = [
     ({"model": "assignment-selective", "text": "x=1; x=?", "plan": "self-0.3c", "at": "0.3", "view": "mask"},
-     LabState("assignment-selective", "x=1; x=?", HeadPlan().constant("self", 0, 3), Selection(0, 3), "mask")),
+     LabState("assignment-selective", "x=1; x=?", HeadPlan().constant("self", 0, 3), Selection(0, 3),
+              lab=LabView("layer.forget"))),
     ({"plan": "self-1.2c-1.0g0", "at": "1.2.row"},
      LabState("stories-selective", plan=HeadPlan().constant("self", 1, 2).gate("self", 1, 0, 0.0),
               selection=Selection(1, 2, "row"))),
     ({"model": "stories-softmax", "plan": "self-1.0~3c_scale-logn64", "open": "entropy"},
      LabState("stories-softmax", plan=HeadPlan().with_heads([("self", 1, h) for h in range(4)], constant=True)
-              .with_scale("logn", 64), selection=Selection(1, 0), section="entropy")),
+              .with_scale("logn", 64), selection=Selection(1, 0), lab=LabView("layer.entropy"))),
     ({"model": "assignment-softmax", "with": "assignment-selective", "n": "97", "at": "2.1.all"},
-     LabState("assignment-softmax", compared=("assignment-selective",), length=97, selection=Selection(2, 1, "all"))),
+     LabState("assignment-softmax", compared=("assignment-selective",), selection=Selection(2, 1, "all"))),
     ({"keep": "8-8-8-8", "ask": "1"}, LabState("stories-selective", budgets=(8, 8, 8, 8), prediction=1)),
     ({"claim": "normalisation"}, LabState("stories-selective", claim="normalisation")),
 ]
@@ -96,11 +99,55 @@ def test_old_links_open_as_they_did(query: dict[str, str], state: LabState):
     assert read_query(query) == (state, [])
 
 
-def test_a_link_to_the_predictions_by_layer_opens_the_tool_of_the_lab():
-    for page in ({}, {"page": "explore"}):
-        state, problems = read_query({"model": "stories-softmax", "text": "The cat", "open": "layers", **page})
-        assert (state.page, state.lab.tool, state.text, problems) == ("lab", "answer.lens", "The cat", [])
-    assert read_query({"page": "length", "open": "layers"})[0].page == "length"
+# the pages that the Lab replaced: fields of a link -> tool and settings
+PAGES = [
+    ({"page": "explore"}, "head.looks", {}), ({"page": "compare"}, "all.second", {}),
+    ({"page": "heads"}, "head.corpus", {}), ({"page": "pruning"}, "all.order", {}),
+    ({"page": "constant"}, "all.papa", {}), ({"page": "length", "n": "97"}, "all.length", {}),
+    *(({"open": section}, tool, {}) for section, tool in {
+        "needs": "all.fewest", "entropy": "layer.entropy", "gates": "layer.gates", "writers": "answer.who",
+        "pair": "head.carry", "why": "head.why", "memory": "all.memory", "zoom": "head.looks",
+        "elsewhere": "head.corpus", "card": "all.card", "layers": "answer.lens"}.items()),
+    ({"view": "constant"}, "head.looks", {}), ({"mean": "layer"}, "layer.mean", {}),
+    ({"as": "matrix", "shade": "linear"}, "head.looks", {}),
+    ({"find": "induction"}, "all.find", {"find.role": "induction"}),
+    ({"page": "compare", "part": "entropy"}, "layer.entropy", {}),
+    ({"page": "heads", "show": "relevance.loss.text"}, "head.corpus",
+     {"corpus.x": "relevance", "corpus.y": "loss", "corpus.source": "text"}),
+    ({"page": "heads", "show": "confidence.loss.corpus.nsubj up"}, "all.find",
+     {"corpus.x": "confidence", "corpus.y": "loss", "corpus.source": "corpus", "find.role": "nsubj up"}),
+    ({"page": "heads", "term": "sub"}, "layer.alike", {"alike.term": "sub"}),
+    ({"page": "pruning", "order": "confidence.encoder"}, "all.order",
+     {"order.order": "confidence", "order.scope": "encoder"}),
+    ({"page": "pruning", "order": ".all"}, "all.order", {"order.scope": "all"}),
+    ({"page": "constant", "fix": "4.slots.masked-softmax"}, "all.papa", {"papa.task": "slots"}),
+    ({"open": "why", "tokens": "3.4a-9.1d"}, "head.why", {"why.key": "1", "why.split": "dims"}),
+]
+
+
+@pytest.mark.parametrize(("query", "tool", "settings"), PAGES)
+def test_a_link_of_a_page_that_the_lab_replaced_opens_its_tool(query: dict[str, str], tool: str,
+                                                               settings: dict[str, str]):
+    state, problems = read_query({"model": "stories-softmax", "text": "The cat", **query})
+    assert (state.page, state.lab.tool, state.text, problems) == ("lab", tool, "The cat", [])
+    assert dict(state.lab.settings) == settings
+    assert tool in {each.key for each in tools.TOOLS}
+    for name, value in settings.items():  # the tools know these settings and values
+        known = {f"{each.name}.{setting}": values for each in tools.TOOLS for setting, values in each.settings.items()}
+        assert value in known.get(name, (value,))
+    assert read_query(dict(parse_qsl(query_of(state)))) == (state, [])
+
+
+def test_a_score_of_an_old_link_is_that_of_its_query():
+    state, _problems = read_query({"model": "stories-softmax", "open": "why", "tokens": "3.4a-9.1q"})
+    assert (state.lab.look, str(state.explanation)) == (9, "3.4a")
+
+
+def test_old_settings_do_not_matter_elsewhere():
+    for page in ("lessons", "results", "about"):
+        state, problems = read_query({"page": page, "open": "why", "view": "mask", "as": "none"})
+        assert (state.page, state.lab, problems) == (page, LabView(), [])
+    assert read_query({"lab": "answer.who", "open": "why"})[0].lab.tool == "answer.who"
 
 
 def test_a_link_from_an_html_source_opens_whole():
@@ -133,7 +180,7 @@ def visitor(monkeypatch) -> Any:
     return streamlit
 
 
-@pytest.mark.parametrize("page", ["compare", "length", "results", "about", "yours"])
+@pytest.mark.parametrize("page", ["results", "about", "yours", "lessons"])
 def test_an_old_links_path_is_its_page(page: str, visitor):
     visitor.query_params |= {"model": "assignment-softmax"}
     session.follow_address(page)
@@ -141,67 +188,74 @@ def test_an_old_links_path_is_its_page(page: str, visitor):
     assert not session.history().problems and not session.history().past
 
 
+@pytest.mark.parametrize(("page", "tool"), [*old_links.PAGES.items()])
+def test_the_path_of_a_page_that_the_lab_replaced_is_a_tool(page: str, tool: str, visitor):
+    visitor.query_params |= {"model": "assignment-softmax"}
+    session.follow_address(page)
+    assert session.history().present == LabState("assignment-softmax", lab=LabView(tool))
+
+
 def test_the_page_of_the_query_overrides_that_of_the_path(visitor):
-    visitor.query_params["page"] = "length"
-    session.follow_address("compare")
-    assert session.history().present.page == "length"
+    visitor.query_params["page"] = "results"
+    session.follow_address("lessons")
+    assert session.history().present.page == "results"
 
 
 def test_the_address_of_the_first_page_is_no_page(visitor):
-    session.follow_address("explore")
+    session.follow_address("lab")
     assert session.history().present == opened_by(None)
     session.history().do(LabState(page="about"))
     session.remember_address("page=about", session.history().present)
-    session.follow_address("explore")  # the browser still has the old address, that of the first page
+    session.follow_address("lab")  # the browser still has the old address, that of the first page
     assert session.history().present.page == "about"
 
 
 def test_the_browsers_language_counts_where_no_link_says_one(visitor):
     visitor.context.locale = "zh-CN"
-    session.follow_address("explore")
+    session.follow_address("lab")
     assert session.history().present == replace(opened_by(None), language="zh")
     assert not session.history().past
     visitor.query_params["text"] = "an English link"
-    session.follow_address("explore")
+    session.follow_address("lab")
     assert session.history().present.language == "en"
 
 
 def test_the_language_that_was_chosen_before_counts_more_than_the_browsers(visitor):
     visitor.context = SimpleNamespace(locale="zh-CN", cookies={texts.COOKIE: "en"})
-    session.follow_address("explore")
+    session.follow_address("lab")
     assert session.history().present == opened_by(None)
 
 
 def test_a_visitor_who_comes_back_to_an_old_address_keeps_the_language_chosen_since(visitor, monkeypatch):
-    session.follow_address("explore")
+    session.follow_address("lab")
     session.history().do(LabState(text="one"))
     session.remember_address("text=one", session.history().present)
     events.on_toolbar({"type": "language", "language": "zh"})
     session.remember_address("text=one&lang=zh", session.history().present)
     monkeypatch.setattr(session.serving, "went_back_or_forward", lambda: True)
-    session.follow_address("explore")
+    session.follow_address("lab")
     assert session.history().present == replace(opened_by(None), language="zh")
 
 
 @pytest.mark.parametrize("language", ["xx", None, 3, ["zh"]])
 def test_a_language_that_is_none_changes_nothing(language, visitor):
-    session.follow_address("explore")
+    session.follow_address("lab")
     events.on_toolbar({"type": "language", "language": language})
     assert session.history().present == opened_by(None)
 
 
 def test_the_browser_s_address_overrides_the_one_the_page_was_loaded_with(visitor):
     visitor.query_params["text"] = "old"
-    session.follow_address("explore")
-    events.on_toolbar({"type": "address", "query": "?text=new+text&plan=self-0.1c&at=0.1&page=compare"})
+    session.follow_address("lab")
+    events.on_toolbar({"type": "address", "query": "?text=new+text&plan=self-0.1c&at=0.1&page=lessons"})
     history = session.history()
     assert history.present == LabState(text="new text", plan=HeadPlan().constant("self", 0, 1),
-                                       selection=Selection(0, 1), page="compare")
+                                       selection=Selection(0, 1), page="lessons")
     assert not history.past and not history.future and not history.push
 
 
 def test_a_too_long_address_is_reported(visitor):
-    session.follow_address("explore")
+    session.follow_address("lab")
     before = session.history().present
     events.on_toolbar({"type": "address", "query": "?text=" + "x" * 1_000_000})
     assert session.history().present == before
@@ -210,19 +264,19 @@ def test_a_too_long_address_is_reported(visitor):
 
 @pytest.mark.parametrize("query", [None, 7, ["?text=a"], {"text": "a"}])
 def test_an_address_that_is_none_changes_nothing(query: object, visitor):
-    session.follow_address("explore")
+    session.follow_address("lab")
     before = replace(session.history())
     events.on_toolbar({"type": "address", "query": query})
     assert session.history() == before
 
 
 AWAY = "hf:nobody-at-all/not-here"
-WANTED = {"model": AWAY, "text": "The cat sat.", "plan": "self-1.2g0", "at": "1.2", "page": "compare"}
+WANTED = {"model": AWAY, "text": "The cat sat.", "plan": "self-1.2g0", "at": "1.2", "page": "lessons"}
 
 
 def test_a_link_to_an_unopened_model_leads_to_the_page_your_model(visitor):
     visitor.query_params |= WANTED
-    session.follow_address("explore")
+    session.follow_address("lab")
     history = session.history()
     assert (history.present.page, history.present.model) == ("yours", LabState().model)
     assert history.wanted == WANTED
@@ -237,7 +291,7 @@ def test_the_fields_of_a_link_apply_once_its_model_is_open(visitor, monkeypatch)
     from models import catalogue
 
     visitor.query_params |= WANTED
-    session.follow_address("explore")
+    session.follow_address("lab")
     ours = catalogue.find("stories-softmax")
     find = catalogue.find
     monkeypatch.setattr(catalogue, "find", lambda name: replace(ours, name=AWAY) if name == AWAY else find(name))
@@ -246,7 +300,7 @@ def test_the_fields_of_a_link_apply_once_its_model_is_open(visitor, monkeypatch)
     events.open_model(AWAY)
     history = session.history()
     assert history.present == LabState(AWAY, "The cat sat.", HeadPlan().gate("self", 1, 2, 0.0), Selection(1, 2),
-                                       page="compare", language="zh")
+                                       page="lessons", language="zh")
     assert not history.wanted and not history.problems
     history.undo()
     assert history.present.text == "What was done meanwhile" and history.present.page == "yours"
@@ -254,11 +308,11 @@ def test_the_fields_of_a_link_apply_once_its_model_is_open(visitor, monkeypatch)
 
 def test_opening_another_model_than_the_link_s_keeps_the_present_state(visitor):
     visitor.query_params |= WANTED
-    session.follow_address("explore")
+    session.follow_address("lab")
     read, _ = read_query({key: value for key, value in WANTED.items() if key != "model"})
     events.open_model("stories-softmax")
     history = session.history()
-    assert history.present == replace(read, page="explore").with_model("stories-softmax")
+    assert history.present == replace(read, page="lab").with_model("stories-softmax")
     assert not history.wanted and len(history.past) == 1
 
 
@@ -274,7 +328,7 @@ def test_models_beside_may_have_blanks_in_their_names(monkeypatch):
                                   "hf:" + "x" * 5000, "hf:\x00", "hf:a\u202eb/c"])
 def test_addresses_that_are_none_open_the_page_and_say_so(name: str, visitor):
     visitor.query_params["model"] = name
-    session.follow_address("explore")
+    session.follow_address("lab")
     assert session.history().present == LabState(page="yours")
     assert len(session.history().problems) == 1
 
@@ -282,7 +336,7 @@ def test_addresses_that_are_none_open_the_page_and_say_so(name: str, visitor):
 def test_a_host_names_the_models_that_it_does_not_open(visitor, monkeypatch):
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
     visitor.query_params |= WANTED
-    session.follow_address("explore")
+    session.follow_address("lab")
     assert "not among the models that this host opens" in session.history().problems[0]
     assert session.history().present.page == "yours"
 

@@ -46,26 +46,20 @@ def readings(monkeypatch) -> Iterator[list[int]]:
     return found
 
 
-@pytest.mark.parametrize(("page", "limits"), [("compare", 1), ("length", 2)])
-def test_four_models_tokenize_a_long_text_once(page: str, limits: int, readings: list[int]):
-    """Four models tokenize a text once per length limit.
-
-    The page Length has two limits, because models with tables have a smaller one.
-    """
+def test_four_models_tokenize_a_long_text_once(readings: list[int]):
     text = EMOJI[:40_000]  # a longer text gets an additional message, because a link cannot contain it
-    app = opened(page=page, text=text, **FAMILY)
+    app = opened(text=text, lab="all.second", **FAMILY)
     assert not app.exception
-    assert readings == [LONGEST_TEXT] * limits
-    message = sent(app, "notice")[0]["messages"][0]
-    assert "tokens at the end were left out" in message and message.startswith("More than ")
-    assert sent(app, "text_box")[0]["text"] == text
+    assert readings == [LONGEST_TEXT]
+    header = sent(app, "lab")[0]
+    assert "tokens at the end were left out" in header["notice"]["message"]
+    assert header["notice"]["message"].startswith("More than ") and header["text"] == text
 
 
 def test_a_long_text_with_few_tokens_is_reported_too():
     app = opened(model="assignment-softmax", text="x=1;" + " " * 20_000 + "x=?")
     assert not app.exception
-    message = sent(app, "notice")[0]["messages"][0]
-    assert f"{LONGEST_TEXT:,} characters" in message
+    assert f"{LONGEST_TEXT:,} characters" in sent(app, "lab")[0]["notice"]["message"]
 
 
 @pytest.mark.parametrize("reader", ["stories", "masked", "assignment", "translation", "bert", "gpt2", "t5"])

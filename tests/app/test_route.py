@@ -94,7 +94,7 @@ def content(payload: tuple[dict[str, Any], dict[str, numpy.ndarray]]) -> Any:
 
 
 def click(number: int, **event: Any) -> dict[str, Any]:
-    return {"key": "heads", "sequence": number, "type": "select", "kind": "self", "layer": 0, "head": 0,
+    return {"key": "lab", "sequence": number, "type": "select", "kind": "self", "layer": 0, "head": 0,
             "scope": "head"} | event
 
 
@@ -105,28 +105,22 @@ def test_an_event_is_answered_with_what_streamlit_would_mount():
     assert about["answered"] == 8 and not about["layout"]
     app.run()
     after = mounted(app)
-    assert {"toolbar", "navigation", "heads", "map", "effect", "notice"} <= set(parts)
+    assert set(parts) == {"bar", "lab"}
     for key, payload in parts.items():
         assert content(payload) == content(after[key]), key
-    assert parts["map"][0]["constant"] and after["toolbar"][0]["answered"] == 8
-
-
-def test_a_remark_below_the_map_appears_and_disappears_without_the_script():
-    now = opened(model="stories-selective", text="The cat sat.", at="1.0").session_state["visit"]
-    for number, gate, count in ((1, 0.0, 1), (2, 1.0, 0)):
-        about, parts = post(now, [click(number, type="heads", layer=1, gate=gate)], seen=now.channel.serial)
-        assert not about["layout"] and len(parts["map"][0]["remarks"]) == count
+    assert parts["lab"][0]["kinds"][0]["constant"][1][2] and after["bar"][0]["answered"] == 8
 
 
 def test_only_what_changed_is_sent_again_unless_an_answer_was_lost():
     now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
     about, parts = post(now, [click(1, layer=1)])
-    assert {"heads", "map", "effect"} <= set(parts)
-    second, parts = post(now, [click(2, layer=2)], seen=about["serial"])
-    # selecting another head changes no prediction, so the effect panel is not sent
-    assert {"heads", "map", "toolbar"} <= set(parts) and "effect" not in parts
+    assert set(parts) == {"bar", "lab"}
+    second, late = route.answer(now, about["serial"], [("lab", click(2, layer=2))])
+    found = {header["key"]: header for header, _arrays in blocks(second)[1:]}
+    # selecting another head changes no prediction, so the answer is not sent
+    assert not late and found["lab"]["selection"]["layer"] == 2 and "answer" not in found["lab"]
     third, parts = post(now, [], seen=about["serial"])  # the second response did not arrive
-    assert {"heads", "map", "toolbar"} <= set(parts) and third["serial"] > second["serial"]
+    assert parts["lab"][0]["selection"]["layer"] == 2 and third["serial"] > blocks(second)[0][0]["serial"]
 
 
 @given(st.lists(st.tuples(st.dictionaries(st.sampled_from("abc"), st.integers(0, 2), min_size=1),
@@ -181,81 +175,47 @@ def test_an_overtaken_response_does_not_count_as_displayed():
     about, _ = post(now, [click(2, layer=2)], seen=now.channel.serial)
     first = LabState("stories-softmax", "The cat sat.")  # layer 0, as in the older response
     with visit.use(now):
-        found = route.ANSWERS["explore"](first, [])
-        assert not route._changed(now, [part for part in found.parts if part.key == "map"], older, about["serial"])
-    assert post(now, [click(3, layer=0)], seen=about["serial"])[1]["map"][0]["layer"] == 0
+        found = route.ANSWERS["lab"](first, [])
+        assert not route._changed(now, [part for part in found.parts if part.key == "lab"], older, about["serial"])
+    assert post(now, [click(3, layer=0)], seen=about["serial"])[1]["lab"][0]["selection"]["layer"] == 0
 
 
 def test_an_event_is_handled_once():
     now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
     prune = click(3, type="heads", gate=0.0)
     post(now, [prune])
-    post(now, [{"key": "toolbar", "sequence": 4, "type": "undo"}, prune])
+    post(now, [{"key": "bar", "sequence": 4, "type": "undo"}, prune])
     assert not now.history.present.plan and now.channel.newest == 4
 
 
-@pytest.mark.parametrize("event", [
-    {"key": "toolbar", "type": "page", "page": "about"}, {"key": "toolbar", "type": "language", "language": "zh"},
-    {"key": "chooser", "type": "model", "model": "stories-selective"}, {"key": "heads", "type": "take", "what": "npz"}])
+@pytest.mark.parametrize("event", [{"type": "page", "page": "yours"}, {"type": "language", "language": "zh"}])
 def test_streamlit_draws_what_it_alone_can_draw(event: dict[str, Any]):
     app = opened(model="stories-softmax", text="The cat sat.")
-    about, parts = post(app.session_state["visit"], [event | {"sequence": 5}])
+    about, parts = post(app.session_state["visit"], [event | {"key": "bar", "sequence": 5}])
     assert about["layout"] and not parts
     app.run()
     page = app.session_state["visit"].history.present.page
-    assert post(app.session_state["visit"], [])[0]["layout"] is (page == "about")
+    assert post(app.session_state["visit"], [])[0]["layout"] is (page == "yours")
 
 
-def test_a_translation_follows_the_pictures():
+def test_a_translation_follows_the_picture():
     now = opened(model="translation-softmax", text="The cat is sleeping.").session_state["visit"]
     event = click(1, type="heads", kind="cross", gate=0.0, scope="all")
-    first, late = route.answer(now, 0, [("heads", event)])
-    assert "written" not in {header.get("key") for header, _ in blocks(first)}
-    (written, _), = blocks(late[0]())
-    assert written["key"] == "written" and written["after"] is not None
-
-
-def test_heads_are_sent_before_streamlit_draws_the_chart_of_measures():
-    app = opened(page="heads", model="stories-softmax", text="The cat sat.")
-    now = app.session_state["visit"]
-    about, parts = post(now, [click(1, layer=1)], seen=now.channel.serial)
-    assert not about["layout"] and about["later"] and parts["heads"][0]["selection"]["layer"] == 1
-    app.run()
-    after = mounted(app)
-    assert all(content(payload) == content(after[key]) for key, payload in parts.items())
-    assert post(now, [click(2, type="heads", gate=0.5)])[0]["later"]  # the chart marks the head
-    app.run()
-    assert not post(now, [click(3, type="heads", gate=0.4)])[0]["later"]
-
-
-@pytest.mark.parametrize("slow", [False, True])
-def test_a_new_text_on_pruning_shows_the_heads_before_the_charts(slow: bool):
-    now = opened(page="pruning", model="stories-softmax", text="The cat sat.").session_state["visit"]
-    typed = {"sequence": 1, "type": "text", "text": "Two slow dogs ran." if slow else "Two dogs ran."}  # not cached
-    first, late = route.answer(now, 0, [("text", typed)])
-    found = {header.get("key") for header, _ in blocks(first)}
-    assert {"heads", "effect"} <= found and not {"pruning dial", "pruning chart"} & found
-    if slow:  # newer events have arrived; their response contains the charts
-        now.channel.receive([("heads", click(2, layer=1))])
-        assert [make() for make in late] == [b""] * len(late)
-        about, parts = post(now, [], seen=now.channel.serial)
-        assert {"pruning dial", "pruning chart"} <= set(parts)
-        return
-    assert {"pruning dial", "pruning chart"} <= {blocks(make())[0][0]["key"] for make in late}
-    dial = {"key": "pruning dial", "sequence": 2, "type": "at", "x": 20, "drag": True}
-    first, late = route.answer(now, now.channel.serial, [("pruning dial", dial)])
-    sent = {header.get("key"): header for header, _ in blocks(first)}
-    assert sent["pruning dial"]["at"] == sent["pruning chart"]["at"] == 20 and not late
+    first, late = route.answer(now, 0, [("lab", event)])
+    (header,) = (header for header, _arrays in blocks(first)[1:] if header["key"] == "lab")
+    assert header["written"]["after"] == ""  # not written yet
+    (written, _arrays), = blocks(late[0]())
+    assert written["key"] == "lab" and written["written"]["after"]
 
 
 def test_a_late_part_that_the_limits_forbid_makes_streamlit_show_the_reason(monkeypatch: pytest.MonkeyPatch):
-    now = opened(page="pruning", model="stories-softmax", text="The cat sat.").session_state["visit"]
-    _first, late = route.answer(now, 0, [("text", {"sequence": 1, "type": "text", "text": "Three mice ran away."})])
+    now = opened(model="translation-softmax", text="The dog is sleeping.").session_state["visit"]
+    _first, late = route.answer(now, 0, [("lab", click(1, type="heads", kind="cross", gate=0.0, scope="all"))])
 
     def spend(*args: Any) -> None:
         raise LimitError("too much")
 
-    monkeypatch.setattr("app.panels.measured.pruning.limits.spend", spend)
+    monkeypatch.setattr(limits, "spend", spend)
     assert any(header.get("layout") for make in late for header, _ in blocks(make()))
 
 
@@ -273,7 +233,7 @@ def test_an_answer_to_older_events_computes_nothing():
             route.answer(now, 0, [("slow", {"sequence": 1})])))
         older.start()
         assert inside.wait(10)
-        now.channel.receive([("heads", click(2, layer=1))])
+        now.channel.receive([("lab", click(2, layer=1))])
     older.join(10)
     assert answers == [(b"", [])] and not go_on.is_set()
 
@@ -284,17 +244,17 @@ def test_a_newer_letter_cancels_the_forward_pass_of_an_older_one_that_has_not_be
     monkeypatch.setattr(type(lab), "run", _counted(type(lab).run, passes))
 
     def typed(number: int, text: str) -> dict[str, Any]:
-        return {"key": "text", "sequence": number, "type": "text", "text": text}
+        return {"key": "lab", "sequence": number, "type": "text", "text": text}
 
     def overtaken(*args: Any) -> Any:
         monkeypatch.setattr(text, "read", read)
-        now.channel.receive([("text", typed(2, "Two dogs ran"))])
+        now.channel.receive([("lab", typed(2, "Two dogs ran"))])
         return read(*args)
 
     monkeypatch.setattr(text, "read", overtaken)
     assert post(now, [typed(1, "One dog ran")]) == ({}, {}) and not passes
     about, parts = post(now, [])
-    assert about["answered"] == 2 and parts["text"][0]["text"] == "Two dogs ran" and len(passes) == 1
+    assert about["answered"] == 2 and parts["lab"][0]["text"] == "Two dogs ran" and len(passes) == 1
 
 
 def _counted(run: Callable[..., Any], calls: list[Any]) -> Callable[..., Any]:
@@ -335,7 +295,8 @@ def test_a_request_without_news_draws_nothing(monkeypatch: pytest.MonkeyPatch):
         assert post(now, [first], seen=about["serial"]) == ({}, {})
         with pytest.raises(AssertionError):
             post(now, [click(2, layer=2)], seen=about["serial"])
-    assert post(now, [], seen=about["serial"])[1]["map"][0]["layer"] == 2  # the event was handled but not answered
+    # the event was handled but not answered
+    assert post(now, [], seen=about["serial"])[1]["lab"][0]["selection"]["layer"] == 2
 
 
 def test_many_small_values_are_refused_before_they_are_parsed(monkeypatch: pytest.MonkeyPatch):
@@ -420,7 +381,7 @@ def blocks_of(answer: bytes) -> list[bytes]:
 
 
 def opening(number: int, text: str, kind: str = "open") -> tuple[str, dict[str, Any]]:
-    return "toolbar", {"sequence": number, "type": kind, "query": f"model=stories-softmax&text={text}"}
+    return "bar", {"sequence": number, "type": kind, "query": f"model=stories-softmax&text={text}"}
 
 
 def test_of_several_links_in_one_message_the_last_is_opened(monkeypatch: pytest.MonkeyPatch):
@@ -431,10 +392,10 @@ def test_of_several_links_in_one_message_the_last_is_opened(monkeypatch: pytest.
         now.channel.receive([opening(n, f"text+{n}") for n in range(1, 251)])
         assert read == ["text 250"] and now.history.present.text == "text 250" and now.channel.newest == 250
         # an undo refers to the state before it, as in the browser's `fold`
-        now.channel.receive([opening(251, "a"), ("toolbar", {"sequence": 252, "type": "undo"}), opening(253, "b")])
+        now.channel.receive([opening(251, "a"), ("bar", {"sequence": 252, "type": "undo"}), opening(253, "b")])
         assert read[1:] == ["a", "b"] and [state.text for state in now.history.past][-1] == "text 250"
         turns = [event for n in range(300, 500, 2)
-                 for event in (opening(n, str(n)), ("toolbar", {"sequence": n + 1, "type": "undo"}))]
+                 for event in (opening(n, str(n)), ("bar", {"sequence": n + 1, "type": "undo"}))]
         now.channel.receive(turns)
         assert len(read) == 3 + channel.MAX_OPENED
         now.channel.receive([opening(600, "x" * session.MAX_QUERY)])
@@ -461,7 +422,7 @@ def test_visitors_of_fifty_threads_see_their_own_state():
         try:
             for turn in range(4):
                 about, parts = post(now, [click(turn + 1, layer=number % 4, head=(number + turn) % 8)])
-                shown = parts["map"][0]
+                shown = parts["lab"][0]["selection"]
                 assert (shown["layer"], shown["head"]) == (number % 4, (number + turn) % 8)
                 assert about["visit"] == now.channel.id
         except BaseException as error:  # an error in a thread fails the test
@@ -476,43 +437,37 @@ def test_visitors_of_fifty_threads_see_their_own_state():
     assert len({now.channel.id for now in visits}) == 50
 
 
-heads = st.fixed_dictionaries({"key": st.just("heads"), "type": st.sampled_from(["select", "heads"]),
+heads = st.fixed_dictionaries({"key": st.just("lab"), "type": st.sampled_from(["select", "heads"]),
                                "kind": st.just("self"), "layer": st.integers(0, 4), "head": st.integers(0, 8),
                                "scope": st.sampled_from(["head", "row", "column", "all"])},
                               optional={"gate": st.sampled_from([0.0, 0.5, 1.0, 2.0]), "constant": st.booleans(),
                                         "drag": st.booleans()})
 others = st.sampled_from([
-    {"key": "toolbar", "type": "undo"}, {"key": "toolbar", "type": "redo"}, {"key": "toolbar", "type": "reset"},
-    {"key": "heads", "type": "scale", "policy": "logn", "base": 8},
-    {"key": "heads", "type": "scale", "policy": "trained"}, {"key": "map", "type": "view", "view": "constant"},
-    {"key": "map", "type": "form", "form": "matrix"}, {"key": "map", "type": "mean", "mean": "layer"},
-    {"key": "effect", "type": "prediction", "index": 2}, {"key": "chooser", "type": "model", "model": "nobody"}])
-
-
-texts_and_places = st.sampled_from([
-    {"key": "text", "type": "text", "text": "The dog ran."}, {"key": "text", "type": "text", "text": "The cat sat."},
-    *({"key": "pruning dial", "type": "at", "x": left, "drag": drag} for left in (0, 20, 33) for drag in (True, False)),
-    {"key": "pruning chart", "type": "at", "x": 31}, {"key": "constant drop", "type": "at", "x": 0},
-    *({"key": "constant dial", "type": "at", "x": count} for count in (16, 28, 29))])
-FIRST = {page: LabState(model, "The cat sat.", page=page) for page, model in (
-    ("explore", "stories-softmax"), ("heads", "stories-softmax"), ("pruning", "stories-softmax"),
-    ("constant", "masked-softmax"))}
+    {"key": "bar", "type": "undo"}, {"key": "bar", "type": "redo"}, {"key": "bar", "type": "reset"},
+    {"key": "lab", "type": "scale", "policy": "logn", "base": 8},
+    {"key": "lab", "type": "scale", "policy": "trained"}, {"key": "lab", "type": "marks", "guesses": True},
+    {"key": "lab", "type": "tool", "name": "layer.entropy"}, {"key": "lab", "type": "look", "position": 1},
+    {"key": "lab", "type": "set", "name": "looks.view", "value": "constant"},
+    {"key": "lab", "type": "pin", "name": "all.find", "on": True},
+    {"key": "lab", "type": "prediction", "index": 2}, {"key": "lab", "type": "model", "name": "nobody"},
+    {"key": "lab", "type": "text", "text": "The dog ran."}, {"key": "lab", "type": "text", "text": "The cat sat."},
+    {"key": "lab", "type": "act", "tool": "all.papa", "count": 3}])
+FIRST = {model: LabState(model, "The cat sat.") for model in ("stories-softmax", "stories-selective", "masked-softmax")}
 
 
 @pytest.fixture(scope="module")
 def pairs() -> dict[str, Any]:
-    """Returns two sessions on each page. The route handles the events of the first, Streamlit of the second."""
-    return {page: [opened(page=page, model=state.model, text=state.text) for _ in range(2)]
-            for page, state in FIRST.items()}
+    """Returns two sessions of each model. The route handles the events of the first, Streamlit of the second."""
+    return {model: [opened(model=model, text=state.text) for _ in range(2)] for model, state in FIRST.items()}
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.sampled_from([*FIRST]), st.lists(heads | others | texts_and_places, max_size=6))
-def test_route_and_fallback_give_the_same_result(pairs: dict[str, Any], page: str, events: list[dict[str, Any]]):
-    pair = pairs[page]
+@given(st.sampled_from([*FIRST]), st.lists(heads | others, max_size=6))
+def test_route_and_fallback_give_the_same_result(pairs: dict[str, Any], model: str, events: list[dict[str, Any]]):
+    pair = pairs[model]
     direct, fallback = (app.session_state["visit"] for app in pair)
     for now in (direct, fallback):
-        now.history.begin(FIRST[page], [])
+        now.history.begin(FIRST[model], [])
         now.channel.sent.clear()
     number = max(direct.channel.newest, fallback.channel.newest)
     numbered = [event | {"sequence": number + place} for place, event in enumerate(events, 1)]
@@ -525,7 +480,7 @@ def test_route_and_fallback_give_the_same_result(pairs: dict[str, Any], page: st
     pair[1].run()
     assert direct.history.present == fallback.history.present
     assert [*direct.history.past] == [*fallback.history.past]
-    assert not about["layout"] or page == "constant"  # where the probes for this number of heads are not released
+    assert not about["layout"]
     found = mounted(pair[1])
-    for key, payload in (shown | last).items() if not about["layout"] else ():
+    for key, payload in (shown | last).items():
         assert content(payload) == content(found[key]), key

@@ -87,7 +87,7 @@ def test_no_text_is_cut(text: str):
 def test_ends_that_programs_cut(text: str):
     state = LabState("stories-selective", text)
     _survives(state)
-    _survives(replace(state, plan=HeadPlan.parse("self-0.0~3g0-1.2c_scale-logn64"), form="matrix"))
+    _survives(replace(state, plan=HeadPlan.parse("self-0.0~3g0-1.2c_scale-logn64"), source="matrix"))
 
 
 def test_the_finders_cut_what_is_not_safe():

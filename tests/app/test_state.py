@@ -13,29 +13,13 @@ from hypothesis import strategies as st
 import models
 from app.state.fields import MAX_LINK_TEXT
 from app.state.history import History
-from app.state.lab_state import (
-    CLAIMS,
-    FINDS,
-    FORMS,
-    MAX_COMPARED,
-    MEANS,
-    PAGES,
-    PARTS,
-    SECTIONS,
-    SHADINGS,
-    TERMS,
-    LabState,
-)
+from app.state.lab_state import CLAIMS, MAX_COMPARED, PAGES, LabState
 from app.state.lessons.lesson_files import Place
 from app.state.link import first_lab, opened_by, query_of, read_query
-from app.state.pages.answer_view import MEASURES as LOGIT_PARTS
-from app.state.pages.answer_view import MOST_PLACES, MOST_TOKENS, NONE, SPLITS, AnswerView
-from app.state.pages.constant_view import TASKS, ConstantView
-from app.state.pages.heads_view import MEASURES, SOURCES, HeadsView
-from app.state.pages.pruning_view import ORDERS, PruningView
+from app.state.pages.answer_view import MEASURES, MOST_TOKENS, NONE, AnswerView
 from app.state.pages.search import BOUNDS, WANTED, Search
 from app.state.pages.selection import SCOPES, Selection
-from app.state.shared import VIEWS, fit
+from app.state.shared import fit
 from models import HeadPlan
 from models.catalogue import family, find
 from models.generate.sampling import Sampling
@@ -49,17 +33,9 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"
 SAMPLINGS = st.builds(lambda t, p, seed: Sampling(t / 100, p / 100, seed), st.integers(0, 200), st.integers(5, 100),
                       st.integers(0, 9999))
 SEARCHES = st.builds(Search, st.sampled_from(WANTED), st.booleans(), st.sampled_from(BOUNDS))
-HEADS_VIEWS = st.builds(HeadsView, st.sampled_from([*MEASURES]), st.sampled_from([*MEASURES]),
-                        st.sampled_from([*SOURCES]), st.sampled_from(["", "rare", "nsubj up", "position -1"]))
-PRUNING_VIEWS = st.builds(PruningView, st.sampled_from(["", *ORDERS]), st.sampled_from(["all", "self", "encoder"]))
-
 TOKENS = st.integers(NONE, MOST_TOKENS - 1)
 ANSWER_VIEWS = st.builds(AnswerView, TOKENS, TOKENS, st.sampled_from([OUTPUT, PATTERN]),
-                         st.sampled_from([*LOGIT_PARTS.values()]),
-                         st.integers(NONE, MOST_PLACES - 1), st.integers(NONE, MOST_PLACES - 1),
-                         st.sampled_from([*SPLITS.values()]))
-CONSTANT_VIEWS = st.builds(ConstantView, st.integers(0, 4), st.sampled_from(TASKS),
-                           st.sampled_from(["", "masked-softmax", "all-MiniLM-L6-v2"]))
+                         st.sampled_from([*MEASURES.values()]))
 
 
 @st.composite
@@ -77,19 +53,12 @@ def states(draw) -> LabState:
     plan = plan.with_scale(policy, draw(st.integers(2, 9999)) if policy == "logn" else None)
     selection = Selection(draw(st.integers(0, layers - 1)), draw(st.integers(0, heads - 1)),
                           draw(st.sampled_from(SCOPES)), kind)
-    views = [view for view in VIEWS if view != "mask" or find(model).selects]
     others = [name for name in family(model) if name != model]
     compared = draw(st.lists(st.sampled_from(others), unique=True, max_size=MAX_COMPARED)) if others else []
     budgets = draw(st.lists(st.integers(2, 9999), min_size=layers, max_size=layers)) if find(model).selects else ()
-    return LabState(model, draw(TEXTS), plan, selection, draw(st.sampled_from(views)), draw(st.integers(-1, 9)),
-                    tuple(compared), draw(st.integers(0, 2000)), tuple(budgets),
-                    draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
-                    draw(st.sampled_from(list(PAGES))), form=draw(st.sampled_from(FORMS)),
-                    mean=draw(st.sampled_from(MEANS)), shading=draw(st.sampled_from(SHADINGS)), search=draw(SEARCHES),
-                    heads=draw(HEADS_VIEWS),
-                    constant=draw(CONSTANT_VIEWS), pruning=draw(PRUNING_VIEWS), term=draw(st.sampled_from([*TERMS])),
-                    sampling=draw(SAMPLINGS), find=draw(st.sampled_from([*FINDS])),
-                    part=draw(st.sampled_from(list(PARTS))), source=draw(TEXTS), explanation=draw(ANSWER_VIEWS))
+    return LabState(model, draw(TEXTS), plan, selection, draw(st.integers(-1, 9)), tuple(compared), tuple(budgets),
+                    draw(st.sampled_from(list(CLAIMS))), draw(st.sampled_from(list(PAGES))), search=draw(SEARCHES),
+                    sampling=draw(SAMPLINGS), source=draw(TEXTS), explanation=draw(ANSWER_VIEWS))
 
 
 def params(query: str) -> dict[str, str]:
@@ -107,21 +76,22 @@ def test_the_link_of_the_default_state_has_only_the_model():
 
 
 @pytest.mark.parametrize("place", [None, Place("gates", 1), Place("swap", 2), Place("lengths", 1)])
-def test_the_page_alone_opens_the_step_or_the_first_state_of_explore(place):
+@pytest.mark.parametrize("page", ["lab", "explore"])
+def test_the_page_alone_opens_the_step_or_the_first_state_of_the_lab(place, page):
     step = {} if place is None else {"lesson": str(place)}
-    state, problems = read_query({"page": "explore", "lang": "zh", **step})
+    state, problems = read_query({"page": page, "lang": "zh", **step})
     first = first_lab() if place is None else opened_by(place)
     assert (state, problems) == (replace(first, language="zh"), [])
     assert read_query(params(query_of(state))) == (state, [])
     # the default state has another link, with and without a lesson
-    default = replace(LabState(page="explore" if place is None else "lab"), lesson=place, language="zh")
+    default = replace(LabState(), lesson=place, language="zh")
     assert default != state and read_query(params(query_of(default))) == (default, [])
 
 
 def test_a_link_that_names_more_than_the_page_opens_the_text_that_it_meant():
     for link in ({"model": "stories-selective"}, {"plan": "self-0.1c"}, {"at": "0.1"}, {"page": "about"}):
-        assert read_query({"page": "explore", **link})[0].text.endswith("afraid of the dark. One day")
-    assert read_query({"page": "explore", "lesson": "none.1"})[0].text == first_lab().text
+        assert read_query({"page": "lab", **link})[0].text.endswith("afraid of the dark. One day")
+    assert read_query({"page": "lab", "lesson": "none.1"})[0].text == first_lab().text
 
 
 NAMES = st.sampled_from(models.names()) | TEXTS
@@ -130,8 +100,9 @@ PLANS = st.from_regex(r"self-[0-9]\.[0-9](c|p|ca|g0\.5)(_scale-(logn64|length|fi
 
 @given(st.fixed_dictionaries({}, optional={
     "model": NAMES, "with": st.lists(NAMES, max_size=5).map(" ".join), "plan": PLANS,
-    "at": st.from_regex(r"[0-9]\.[0-9](\.row)?", fullmatch=True) | TEXTS, "view": st.sampled_from(VIEWS) | TEXTS,
-    **dict.fromkeys(["text", "n", "keep", "draw", "open", "claim", "ask", "other", "source", "tokens"], TEXTS)}))
+    "at": st.from_regex(r"[0-9]\.[0-9](\.row)?", fullmatch=True) | TEXTS,
+    **dict.fromkeys(["text", "n", "keep", "draw", "open", "claim", "ask", "other", "source", "tokens", "view", "show",
+                     "order", "fix", "page", "lab"], TEXTS)}))
 def test_any_link_opens(query):
     state, problems = read_query(query)
     assert state.model in models.names()
@@ -170,7 +141,6 @@ def test_heads_that_no_compared_model_has_are_reported():
     ({"plan": "self-0.1c-0."}, "0."),
     ({"at": "7.0"}, "7.0"),
     ({"view": "upside-down"}, "upside-down"),
-    ({"model": "stories-softmax", "view": "mask"}, "mask"),
     ({"plan": "x" * 10_000}, "10,000 characters"),
     ({"open": "sesame"}, "sesame"),
     ({"as": "a picture"}, "a picture"),
@@ -180,6 +150,9 @@ def test_heads_that_no_compared_model_has_are_reported():
     ({"page": "nowhere"}, "nowhere"),
     ({"n": "abc"}, "abc"),
     ({"n": "99999"}, "99999"),
+    ({"page": "heads", "show": "size.loss.corpus"}, "size.loss.corpus"),
+    ({"page": "pruning", "order": "alphabetical"}, "alphabetical"),
+    ({"page": "constant", "fix": "2"}, "2"),
     ({"ask": "nan"}, "nan"),
     ({"at": "cross-0.1"}, "cross-0.1"),
     ({"keep": "8-8"}, "8-8"),
@@ -274,11 +247,11 @@ def test_returning_to_a_family_restores_its_state():
     left = history.present
     history.go_to_model("assignment-softmax")
     assert "=" in history.present.text and not history.present.plan and not history.present.compared
-    history.do(replace(history.present, text="k=4; k=?", page="compare", form="matrix"))
+    history.do(replace(history.present, text="k=4; k=?", page="lessons"))
     history.go_to_model("stories-log-n")  # another model of the first family; the page stays the current one
-    assert history.present == replace(left, model="stories-log-n", page="compare", form="matrix")
+    assert history.present == replace(left, model="stories-log-n", page="lessons")
     history.go_to_model("assignment-log-n")
-    assert (history.present.text, history.present.page) == ("k=4; k=?", "compare")
+    assert (history.present.text, history.present.page) == ("k=4; k=?", "lessons")
     history.undo()
     assert history.present.text == "A red ball"
 

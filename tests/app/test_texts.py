@@ -294,9 +294,10 @@ CITED = ("Standard Ebooks", "TinyStories", "Tatoeba", "tatoeba")
 def test_another_script_gets_a_note():
     for text, is_told in (("今天天气很好。", True), ("Жил-был маленький дракон", True), ("Once upon a time", False),
                        ("Café naïve, the “Kōan” 3 × 4", False), ("12 34", False)):
-        status = sent(opened(lang="zh", text=text), "notice")[0]["status"]
-        assert ("这个模型只用英文文本训练过" in status) is is_told, text
-    assert "this model was trained on English texts only" in sent(opened(text="今天天气很好。"), "notice")[0]["status"]
+        notice = sent(opened(lang="zh", text=text), "lab")[0]["notice"]
+        assert ("这个模型只用英文文本训练过" in str(notice)) is is_told, text
+    notice = sent(opened(text="今天天气很好。"), "lab")[0]["notice"]
+    assert "this model was trained on English texts only" in notice["message"]
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -346,7 +347,7 @@ def test_a_page_named_in_a_text_is_marked_as_a_control():
     names = "|".join(PAGES.values())
     named = re.compile(rf"\bpages? (\*?)({names})\b(?!')|(\*?)\b({names})(?:\*)? page\b")
     found = [(match, english) for _entry, english in texts_of("zh") for match in named.finditer(english)]
-    assert len(found) >= 10
+    assert found
     assert not [english for match, english in found if not (match[1] or match[3])]
 
 
@@ -358,6 +359,6 @@ def test_a_new_language_needs_no_translation(monkeypatch):
     monkeypatch.setattr(texts, "language", lambda: "de")
     texts._translations.cache_clear()
     try:
-        assert [_("Undo"), ngettext("{n} token", "{n} tokens", 2)] == ["Undo", "2 tokens"]
+        assert [_("Undo"), ngettext("{n} head", "{n} heads", 2)] == ["Undo", "2 heads"]
     finally:
         texts._translations.cache_clear()

@@ -9,11 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from app.state.lab_state import DEFAULT_MODEL
-from tests.browser import ROOT, serve
+from tests.browser import serve
 
 SCREEN = {"width": 1440, "height": 900}
-
-
 PHONE = ("Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile "
          "Safari/537.36")  # the identification of a phone's browser
 
@@ -26,11 +24,10 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
-    """Returns visit(**state), which opens a link in a new browser profile and waits until the grid is drawn.
+    """Returns visit(**state), which opens a link in a new browser profile and waits until the Lab is drawn.
 
-    Without arguments it opens the page Explore. visit(phone=True) uses the screen of a phone, and visit(first=True)
-    opens the address without parameters. At the end the test fails if a page logged an error, opened a dialog, or sent
-    a request to another host.
+    visit(phone=True) uses the screen of a phone, and visit(first=True) opens the address without parameters. At the
+    end the test fails if a page logged an error, opened a dialog, or sent a request to another host.
     """
     contexts, complaints = [], []
 
@@ -43,9 +40,6 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
             has_touch=phone, user_agent=PHONE if phone else None, color_scheme="dark" if dark else "light",
             permissions=["clipboard-read", "clipboard-write"])
         contexts.append(context)
-        # a page of components has the app's fonts in its theme, but no folder of static files
-        context.route("**/app/static/*.woff2", lambda route: route.fulfill(
-            path=ROOT / "app" / "static" / route.request.url.rpartition("/")[2]))
         page = context.new_page()
         page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)
         page.on("pageerror", lambda e: complaints.append(f"page: {e}"))
@@ -54,7 +48,7 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
         page.on("request", lambda r: None if r.url.startswith(ours) else complaints.append(f"asked {r.url}"))
         page.goto(address if first else f"{address}/?{urlencode(state or {'model': DEFAULT_MODEL})}")
         if wait and not first:
-            page.get_by_role("gridcell").first.wait_for(timeout=60_000)
+            page.locator('[data-part="lab"] .tile').first.wait_for(timeout=60_000)
         return page
 
     yield open_page

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import Server
+from tests.e2e.app_page import text_box
 
 pytestmark = pytest.mark.browser
 
@@ -34,9 +35,9 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def type_letter(page: Page, address: str) -> None:
-    page.goto(f"{address}/?page=explore&model=assignment-selective&text=a%3D1%3B+a%3D%3F")
-    page.get_by_role("gridcell").first.wait_for(timeout=60_000)
-    page.get_by_role("textbox", name="Text", exact=True).press("End")
+    page.goto(f"{address}/?model=assignment-selective&text=a%3D1%3B+a%3D%3F")
+    page.locator(".tile").first.wait_for(timeout=60_000)
+    text_box(page).press("End")
     page.keyboard.press(";")
     page.wait_for_function("new URLSearchParams(location.search).get('text') === 'a=1; a=?;'")
 
@@ -55,4 +56,4 @@ def test_a_letter_is_answered_by_the_route_below_the_path(page: Page, address: s
 def test_a_page_that_cannot_import_the_library_receives_it_from_streamlit(page: Page, address: str):
     page.route("**/lab/library/*", lambda route: route.abort())
     type_letter(page, address)
-    expect(page.get_by_role("gridcell")).to_have_count(12)
+    expect(page.locator(".tile")).to_have_count(12)

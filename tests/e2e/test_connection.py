@@ -15,12 +15,11 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser import Server
-from tests.e2e.app_page import query
+from tests.e2e.app_page import ACTIVE, query, text_box, tile
 
 pytestmark = pytest.mark.browser
 
-PAGES = {"explore": "Text", "lab": "Text for the model"}  # page -> label of its text box
-STATE = {"page": "explore", "model": "assignment-selective", "text": "a=1; b=2; a=?"}
+STATE = {"model": "assignment-selective", "text": "a=1; b=2; a=?"}
 BACK = 40_000  # timeout in ms after the connection is back; without other load it takes seconds
 
 
@@ -38,18 +37,18 @@ def page(browser: Browser, server: Server) -> Iterator[Page]:
     context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
     page = context.new_page()
     page.goto(f"{server.address}/?{urlencode(STATE)}")
-    page.get_by_role("gridcell").first.wait_for(timeout=60_000)
+    tile(page, 0, 0).wait_for(timeout=60_000)
     yield page
     context.close()
 
 
-def prune(page: Page, name: str) -> None:
-    page.get_by_role("gridcell", name=re.compile(f"^{name}, live")).click()
+def prune(page: Page, layer: int, head: int) -> None:
+    tile(page, layer, head).click()
     page.keyboard.press("p")
 
 
 def pruned(page: Page) -> Locator:
-    return page.get_by_role("gridcell", name=re.compile("pruned"))
+    return page.locator(".tile.pruned")
 
 
 def lost(page: Page) -> Locator:
@@ -62,26 +61,26 @@ def has_both(page: Page) -> None:
     expect(lost(page)).to_have_count(0)
     expect(pruned(page)).to_have_count(2)
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
-    expect(page.locator(".facts")).not_to_contain_text("nothing is changed yet")
+    expect(page.locator(".answer .line")).to_contain_text("was")
 
 
 def test_what_is_done_without_a_connection_is_sent_when_it_returns(page: Page):
     page.context.set_offline(True)
-    prune(page, "layer 1, head 1")
+    prune(page, 0, 0)
     expect(lost(page)).to_be_visible()
-    prune(page, "layer 2, head 2")
+    prune(page, 1, 1)
     expect(pruned(page)).to_have_count(2)
-    # the grid shows the edits; address and numbers are those of the state before, and the numbers are marked as old
+    # the tiles show the edits; address and numbers are those of the state before, and the numbers are marked as old
     assert "plan" not in query(page)
-    expect(page.locator(".old .facts")).to_contain_text("nothing is changed yet")
+    expect(page.locator(".old .answer .line")).not_to_contain_text("was")
     page.context.set_offline(False)
     has_both(page)
 
 
 def test_without_the_route_the_events_go_through_streamlit(page: Page):
     page.route("**/events", lambda route: route.abort())
-    prune(page, "layer 1, head 1")
-    prune(page, "layer 2, head 2")
+    prune(page, 0, 0)
+    prune(page, 1, 1)
     has_both(page)
     page.unroute("**/events")
     page.get_by_role("button", name="Undo", exact=True).click()
@@ -89,24 +88,23 @@ def test_without_the_route_the_events_go_through_streamlit(page: Page):
 
 
 def test_what_is_done_before_the_server_has_restarted_is_done_afterwards(page: Page, server: Server):
-    prune(page, "layer 1, head 1")
+    prune(page, 0, 0)
     page.wait_for_function("location.search.includes('plan=self-0.0g0')")
     server.stop(kill=True)
-    prune(page, "layer 2, head 2")
+    prune(page, 1, 1)
     expect(lost(page)).to_be_visible()
     server.start()
     has_both(page)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_typing_goes_on_while_the_server_is_away(name: str, browser: Browser, server: Server):
+def test_typing_goes_on_while_the_server_is_away(browser: Browser, server: Server):
     """The server is killed and started again while the visitor types: the text is whole, and no click is needed."""
     context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
     page = context.new_page()
     attempts: list[str] = []
     page.on("requestfailed", lambda request: attempts.append(request.url) if "/_stcore/" in request.url else None)
-    page.goto(f"{server.address}/?{urlencode({'page': name, 'model': 'stories-softmax', 'text': 'The'})}")
-    box = page.get_by_label(PAGES[name], exact=True)
+    page.goto(f"{server.address}/?{urlencode({'model': 'stories-softmax', 'text': 'The'})}")
+    box = text_box(page)
     box.wait_for(timeout=60_000)
     text = "The"
 
@@ -115,9 +113,7 @@ def test_typing_goes_on_while_the_server_is_away(name: str, browser: Browser, se
         text += letters
         page.keyboard.type(letters, delay=delay)
         assert box.input_value() == text
-        assert page.evaluate("""() => { let active = document.activeElement;
-            while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
-            return active.matches('input, textarea'); }""")
+        assert page.evaluate(f"{ACTIVE}.matches('input')")
 
     box.click()
     page.keyboard.press("End")

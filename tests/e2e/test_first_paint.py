@@ -67,7 +67,7 @@ def test_a_page_says_after_five_seconds_that_it_has_no_connection(browser: Brows
 POSITIONS = """
 window.positions = new Set();
 const look = () => {
-  const header = document.querySelector('.st-key-header');
+  const header = document.querySelector('.st-key-bar');
   if (header) window.positions.add(Math.round(header.getBoundingClientRect().x));
   requestAnimationFrame(look);
 };
@@ -81,9 +81,9 @@ def test_the_style_is_there_before_the_first_element(browser: Browser, address: 
     context.add_init_script(POSITIONS)
     page = context.new_page()
     context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 6})
-    page.goto(f"{address}/?page=explore")
-    page.get_by_role("gridcell").first.wait_for(timeout=60_000)
-    assert page.evaluate("[...window.positions]") == [19]
+    page.goto(f"{address}/?model=stories-selective")
+    page.locator(".tile").first.wait_for(timeout=60_000)
+    assert page.evaluate("[...window.positions]") == [0]
     context.close()
 
 
@@ -96,7 +96,7 @@ def test_a_page_without_the_style_or_with_an_older_one_gets_it(browser: Browser,
                             "  const element = document.getElementById('attention-lab-style');"
                             f"  window.served = element.textContent; {change}; }})")
     page = context.new_page()
-    page.goto(f"{address}/?page=explore")
-    page.get_by_role("gridcell").first.wait_for(timeout=60_000)
+    page.goto(f"{address}/?model=stories-selective")
+    page.locator(".tile").first.wait_for(timeout=60_000)
     assert page.locator("#attention-lab-style").text_content() == page.evaluate("window.served") == page_style()
     context.close()

@@ -20,10 +20,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import Server, free_ports
+from tests.e2e.app_page import text_box, tile
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("explore", "compare", "length", "yours", "results", "about")
+PAGES = ("lab", "training", "lessons", "yours", "results", "about")
 BLOCKED = """addEventListener('securitypolicyviolation',
     event => (window.blocked ??= []).push([event.effectiveDirective, event.blockedURI, event.sourceFile]))"""
 
@@ -37,7 +38,7 @@ class School(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
-        source = f"{self.app}/?page=explore" + ("" if self.path == "/whole" else "&amp;embed=true")
+        source = f"{self.app}/?model=stories-selective" + ("" if self.path == "/whole" else "&amp;embed=true")
         self.wfile.write(f'<iframe src="{source}" width="1200" height="800"></iframe>'.encode())
 
     def log_message(self, *_: object) -> None:
@@ -97,8 +98,8 @@ def test_every_page_lives_with_the_headers(host: str, page: Page):
     own = (host, "data:", "blob:", host.replace("http", "ws"))
     page.on("request", lambda request: None if request.url.startswith(own) else outside.append(request.url))
     for name in PAGES:
-        page.goto(f"{host}/?model=stories-selective&page={name}&with=stories-softmax&open=memory&text=The+{name}+cat+sat.")
-        page.locator(".st-key-navigation, .st-key-bar").first.wait_for(timeout=30_000)
+        page.goto(f"{host}/?model=stories-selective&page={name}&with=stories-softmax&lab=all.second&text=The+{name}+cat+sat.")
+        page.locator(".st-key-bar").wait_for(timeout=30_000)
         expect(page.locator('[data-testid="stApp"]')).to_have_attribute("data-test-script-state", "notRunning",
                                                                         timeout=30_000)
         page.wait_for_timeout(500)
@@ -109,12 +110,11 @@ def test_every_page_lives_with_the_headers(host: str, page: Page):
 
 
 def test_clicks_charts_and_downloads_live_with_the_headers(host: str, page: Page):
-    page.goto(f"{host}/?model=assignment-selective&page=compare&with=assignment-softmax&part=entropy")
-    expect(page.get_by_role("gridcell")).to_have_count(24, timeout=30_000)
-    page.locator('[data-part="figure"]').get_by_role("button", name="Download").click()
-    with page.expect_download() as found:
-        page.get_by_role("menuitem", name="CSV").click()
-    assert "softmax" in found.value.path().read_text()
+    page.goto(f"{host}/?model=assignment-selective&lab=head.get")
+    for name, start in (("Numbers (CSV)", b"# "), ("Picture (SVG)", b"<svg"), ("All heads (NPZ)", b"PK")):
+        with page.expect_download() as found:
+            page.get_by_role("button", name=name).click(timeout=30_000)
+        assert found.value.path().read_bytes().startswith(start)
     assert page.evaluate("window.blocked ?? []") == []
 
 
@@ -135,13 +135,13 @@ def test_a_forged_host_gets_nothing(host: str):
 def test_who_may_embed_it(host: str, schools: list[str], page: Page):
     page.goto(schools[0])
     frame = page.frame_locator("iframe")
-    expect(frame.get_by_role("gridcell").first).to_be_visible(timeout=30_000)
+    expect(frame.locator(".tile").first).to_be_visible(timeout=30_000)
     refused: list[str] = []
     page.on("console", lambda message: refused.append(message.text))
     page.goto(schools[1])
     page.wait_for_timeout(3000)
     assert any("frame-ancestors" in text for text in refused)
-    assert frame.get_by_role("gridcell").count() == 0
+    assert frame.locator(".tile").count() == 0
 
 
 def test_an_upload_belongs_to_a_visit(host: str):
@@ -156,28 +156,28 @@ HOSTILE = ("<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "</style
 ROUTE = re.compile(r"/lab/visits/[\w-]+/events$")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_typed_text_is_text_when_the_route_answers(text: str, host: str, page: Page):
+def test_a_typed_text_is_text_when_the_route_answers(host: str, page: Page):
     """The events route returns a text that contains HTML. No part of it becomes an element, runs, or loads a file."""
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    page.goto(f"{host}/?model=stories-softmax&page=explore&text=The+cat+sat.")
-    expect(page.get_by_role("gridcell")).to_have_count(32, timeout=30_000)
+    page.goto(f"{host}/?model=stories-softmax&text=The+cat+sat.")
+    expect(page.locator(".tile")).to_have_count(32, timeout=30_000)
     elements = page.evaluate(COUNT)
-    page.get_by_label("Text", exact=True).fill(text)
-    page.wait_for_function("text => new URLSearchParams(location.search).get('text') === text", arg=text)
-    for number in (3, 9):  # selects other heads, whose maps contain all tokens
-        with page.expect_response(lambda answer: ROUTE.search(answer.url) is not None) as found:
-            page.get_by_role("gridcell").nth(number).click()
-        assert found.value.status == 200
-        expect(page.get_by_role("gridcell").nth(number)).to_have_attribute("aria-selected", "true")
-    expect(page.get_by_label("Text", exact=True)).to_have_value(text)
-    page.wait_for_timeout(300)  # time for injected elements to act
-    assert page.evaluate(COUNT) == elements
-    assert not dialogs and page.evaluate("window.blocked ?? []") == []
-    page.reload()  # now the text comes from the address
-    expect(page.get_by_label("Text", exact=True)).to_have_value(text, timeout=30_000)
-    assert page.evaluate(COUNT) == elements and not dialogs and page.evaluate("window.blocked ?? []") == []
+    for text in HOSTILE:
+        text_box(page).fill(text)
+        page.wait_for_function("text => new URLSearchParams(location.search).get('text') === text", arg=text)
+        for number in (3, 9):  # selects other heads, whose maps contain all tokens
+            with page.expect_response(lambda answer: ROUTE.search(answer.url) is not None) as found:
+                page.locator(".tile").nth(number).click()
+            assert found.value.status == 200
+            expect(page.locator(".tile").nth(number)).to_have_attribute("aria-pressed", "true")
+        expect(text_box(page)).to_have_value(text)
+        page.wait_for_timeout(300)  # time for injected elements to act
+        assert page.evaluate(COUNT) == elements
+        assert not dialogs and page.evaluate("window.blocked ?? []") == []
+        page.reload()  # now the text comes from the address
+        expect(text_box(page)).to_have_value(text, timeout=30_000)
+        assert page.evaluate(COUNT) == elements and not dialogs and page.evaluate("window.blocked ?? []") == []
 
 
 # Elements that could run code or load a file, in the page and in the shadow trees of the components.
@@ -194,8 +194,8 @@ COUNT = """() => {
 
 def test_the_content_security_policy_stops_injected_scripts(host: str, page: Page):
     """The content security policy stops injected scripts and event handlers, and loads nothing from other sites."""
-    page.goto(f"{host}/?page=explore")
-    expect(page.get_by_role("gridcell").first).to_be_visible(timeout=30_000)
+    page.goto(f"{host}/?model=stories-selective")
+    expect(page.locator(".tile").first).to_be_visible(timeout=30_000)
     page.evaluate("""() => { document.body.insertAdjacentHTML('beforeend',
         '<img src="data:," onerror="window.ran = 1"><a id="a" href="javascript:window.ran = 2">x</a>');
         const script = document.createElement('script'); script.textContent = 'window.ran = 3';
@@ -231,10 +231,10 @@ def test_another_site_cannot_send_events(host: str, schools: list[str], browser:
 
     This is also true for the site that may embed the app.
     """
-    page.goto(f"{host}/?model=stories-softmax&page=explore&text=The+cat+sat.")
-    expect(page.get_by_role("gridcell")).to_have_count(32, timeout=30_000)
+    page.goto(f"{host}/?model=stories-softmax&text=The+cat+sat.")
+    expect(page.locator(".tile")).to_have_count(32, timeout=30_000)
     with page.expect_request(lambda request: ROUTE.search(request.url) is not None) as found:
-        page.get_by_role("gridcell").nth(3).click()
+        tile(page, 0, 3).click()
     target = found.value.url
     other = browser.new_context().new_page()
     for school in schools:
@@ -258,12 +258,12 @@ def test_the_route_answers_in_a_frame(host: str, schools: list[str], page: Page)
     """
     page.goto(schools[0])
     frame = page.frame_locator("iframe")
-    cell = frame.get_by_role("gridcell").nth(3)
+    cell = frame.locator('.tile[data-layer="0"][data-head="3"]')
     expect(cell).to_be_visible(timeout=30_000)
     with page.expect_response(lambda answer: ROUTE.search(answer.url) is not None) as found:
         cell.click()
     assert found.value.status == 200
-    expect(cell).to_have_attribute("aria-selected", "true")
+    expect(cell).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_frame_offers_a_window_of_its_own_with_the_state(host: str, schools: list[str], page: Page):
@@ -273,7 +273,7 @@ def test_a_frame_offers_a_window_of_its_own_with_the_state(host: str, schools: l
     """
     page.goto(f"{schools[0]}/whole")
     frame = page.frame_locator("iframe")
-    cell = frame.get_by_role("gridcell").nth(3)
+    cell = frame.locator('.tile[data-layer="0"][data-head="3"]')
     expect(cell).to_be_visible(timeout=30_000)
     link = frame.get_by_role("link", name="Open in a window of its own")
     expect(link).to_be_visible()
@@ -282,5 +282,5 @@ def test_a_frame_offers_a_window_of_its_own_with_the_state(host: str, schools: l
     expect(link).to_have_attribute("href", re.compile(r"/\?.*plan=self-0\.3g0"))
     with page.expect_popup() as popup:
         link.click()
-    expect(popup.value.get_by_role("gridcell", name="layer 1, head 4, pruned")).to_be_visible(timeout=30_000)
+    expect(popup.value.get_by_role("button", name="Layer 1, head 4, pruned")).to_be_visible(timeout=30_000)
     expect(popup.value.get_by_role("link", name="Open in a window of its own")).to_have_count(0)

@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from app import texts
-from app.state.lab_state import DEFAULT_MODEL
-from tests.e2e.test_explore import cell, query, type_text
+from tests.e2e.app_page import linked, query, tile, type_text
 
 pytestmark = pytest.mark.browser
+
 
 def title(language: str) -> str:
     """Returns the heading of the first page."""
@@ -30,34 +30,41 @@ def meaning(term: str) -> str:
     return texts.glossary()[term][1].replace("*", "")
 
 
-WORDS = title("en"), title("zh")
-SELECTIVE = {"model": "assignment-selective"}
-
-
 def test_the_language_changes_and_nothing_else(visit):
-    page = visit(**SELECTIVE)
+    page = visit(model="assignment-selective")
     type_text(page, "q=4; q=8; q=?")
-    cell(page, 1, 2).click()
+    tile(page, 0, 1).click()
     page.keyboard.press("c")
-    page.wait_for_function("location.search.includes('plan=self-0.1c')")
+    linked(page, "plan", "self-0.1c")
     before = query(page)
     switch = page.get_by_role("button", name="中文", exact=True)
     expect(switch).to_have_attribute("lang", "zh")
     switch.focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("grid", name="注意力头")).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", "zh")
-    expect(page.get_by_text(re.compile("^6 个词元"))).to_be_visible()
-    expect(page.get_by_role("gridcell", name="第 1 层第 2 个头, 常数")).to_be_visible()
+    expect(page.locator(".field-row .notes")).to_contain_text("6 个词元")
+    expect(tile(page, 0, 1)).to_have_accessible_name("第 1 层第 2 个头, 常数")
     expect(page.get_by_role("button", name="English", exact=True)).to_be_focused()
-    page.wait_for_function("location.search.includes('lang=zh')")
+    linked(page, "lang", "zh")
     assert query(page) == before | {"lang": "zh"}
     page.get_by_role("button", name="撤销", exact=True).click()  # undo changes the experiment, not the language
-    expect(page.get_by_role("gridcell", name="第 1 层第 2 个头, 动态")).to_be_visible()
+    expect(tile(page, 0, 1)).to_have_accessible_name("第 1 层第 2 个头, 动态")
     assert query(page)["lang"] == "zh"
     page.get_by_role("button", name="English", exact=True).click()
-    expect(page.get_by_role("grid", name="Heads")).to_be_visible()
+    expect(tile(page, 0, 1)).to_have_accessible_name("Layer 1, head 2, live")
     assert "lang" not in query(page)
+
+
+def test_no_english_is_left_on_the_chinese_lab(visit):
+    """Except names, tokens and letters of keys, for each tab and its first tool."""
+    page = visit(model="stories-selective", text="一 二 三", lang="zh")
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        expect(tab).to_have_attribute("aria-selected", "true")
+        expect(page.locator(".view .drawing")).not_to_be_empty()
+        shown = page.locator(".inspector").inner_text()
+        words = set(re.findall(r"[A-Za-z]{4,}", shown)) - {"Selective", "Transformer", "Softmax", "token"}
+        assert not words, words
 
 
 def test_a_link_opens_in_its_language(visit):
@@ -72,45 +79,33 @@ def test_a_first_visit_follows_the_browser_and_a_choice_is_remembered(browser: B
     context = browser.new_context(bypass_csp=True, locale="zh-CN")
     page = context.new_page()
     page.goto(address)
-    expect(page.get_by_role("heading", name=WORDS[1])).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name=title("zh"))).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="English", exact=True).click()
-    expect(page.get_by_role("heading", name=WORDS[0])).to_be_visible()
+    expect(page.get_by_role("heading", name=title("en"))).to_be_visible()
     again = context.new_page()
     again.goto(address)
-    expect(again.get_by_role("heading", name=WORDS[0])).to_be_visible(timeout=30_000)
+    expect(again.get_by_role("heading", name=title("en"))).to_be_visible(timeout=30_000)
     context.close()
 
 
 def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
-    page = visit(model=DEFAULT_MODEL, plan="self-1.1c")
+    page = visit(model="stories-softmax", plan="self-1.1c")
     tip = page.get_by_role("tooltip")
-    page.get_by_role("button", name="Prune", exact=True).hover()
+    page.get_by_role("button", name="Pruned", exact=True).hover()
     expect(tip).to_contain_text(meaning("prune"))
+    box = tip.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 1440
     page.mouse.move(0, 0)
     expect(tip).to_have_count(0)
-    page.get_by_role("tab", name="Used", exact=True).focus()
-    page.keyboard.press("ArrowRight")
-    expect(tip).to_contain_text(meaning("computed"))
+    page.get_by_role("button", name="Live", exact=True).focus()
+    page.keyboard.press("Tab")
+    expect(tip).to_contain_text(meaning("constant"))
     page.keyboard.press("Escape")
     expect(tip).to_have_count(0)
-    expect(page.get_by_role("tab", name="Computed", exact=True)).to_have_attribute(
-        "aria-description", re.compile("^" + re.escape(meaning("computed"))))
-    page.mouse.move(0, 0)
-    sections = page.locator(".st-key-sections input")
-    sections.click()
-    entropy = page.get_by_role("option", name="See: Entropy", exact=True)
-    entropy.hover()  # the tooltip of a Streamlit widget, which does not have the colours of the theme
-    shown = page.locator(".attention-lab-tip")  # an open list hides the rest of the page from screen readers
-    expect(shown).to_contain_text(meaning("entropy"))
-    assert shown.evaluate("e => getComputedStyle(e).backgroundColor") == page.locator(".stApp").evaluate(
-        "e => getComputedStyle(e).color")
-    entropy.click()
-    expect(page.get_by_role("img", name=re.compile("^Entropy of each row"))).to_be_visible()
-    page.mouse.move(0, 0)
-    sections.hover()
-    expect(tip).to_contain_text(meaning("entropy"))
-    phone = visit(phone=True)
-    phone.get_by_text("KL divergence from the unmodified model", exact=True).tap()
-    expect(phone.get_by_role("tooltip")).to_contain_text(meaning("kl"))
+    expect(page.get_by_role("button", name="Constant", exact=True)).to_have_attribute(
+        "aria-description", re.compile("^" + re.escape(meaning("constant"))))
+    phone = visit(phone=True, model="stories-softmax")
+    phone.locator(".legend .entry").first.tap()
+    expect(phone.get_by_role("tooltip")).to_contain_text(meaning("weight"))
     box = phone.get_by_role("tooltip").bounding_box()
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390

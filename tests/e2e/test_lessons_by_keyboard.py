@@ -13,8 +13,9 @@ from playwright.sync_api import Page, expect
 
 from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import ORDER, Place
+from tests.e2e.app_page import linked, tab_to
 from tests.e2e.test_accessibility import violations
-from tests.e2e.test_lessons_done import linked, panel, tab_to
+from tests.e2e.test_lessons_done import panel
 
 pytestmark = pytest.mark.browser
 

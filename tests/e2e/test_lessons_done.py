@@ -18,7 +18,7 @@ from app.state.pages.lab_view import LabView
 from app.state.pages.selection import Selection
 from app.texts import LANGUAGES, _
 from models import HeadPlan
-from tests.e2e.test_explore import query
+from tests.e2e.app_page import linked, query, tab_to, tile
 
 pytestmark = pytest.mark.browser
 
@@ -37,21 +37,6 @@ def at(page: Page, place: Place) -> None:
 
 def ticked(page: Page) -> None:
     expect(panel(page).locator(".task.done")).to_be_visible(timeout=20_000)
-
-
-def linked(page: Page, key: str, value: str) -> None:
-    """Waits until the address has the value.
-
-    Then Python has responded, and no older response is pending.
-    """
-    page.wait_for_function("([key, value]) => new URLSearchParams(location.search).get(key) === value",
-                           arg=[key, value], timeout=20_000)
-    page.wait_for_timeout(150)
-
-
-def tile(page: Page, layer: int, head: int, kind: str = "self") -> Locator:
-    """Returns the tile of a head (layer and head counted from 0), whatever the language."""
-    return page.locator(f'.tile[data-kind="{kind}"][data-layer="{layer}"][data-head="{head}"]')
 
 
 def state_button(page: Page, which: int) -> Locator:
@@ -181,17 +166,6 @@ def test_the_answer_can_be_shown_without_a_guess(visit: Callable[..., Page]):
     expect(page.locator(".answer .word")).to_have_text("7")
     expect(panel(page).locator(".choice.right")).to_have_count(1)
     expect(panel(page).locator(".choice.wrong")).to_have_count(0)
-
-
-def tab_to(page: Page, matches: str, back: bool = False) -> None:
-    """Presses Tab until the element with the focus matches a selector."""
-    for _press in range(60):
-        page.keyboard.press("Shift+Tab" if back else "Tab")
-        if page.evaluate("""selector => { let e = document.activeElement;
-                while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
-                return Boolean(e?.matches(selector)); }""", matches):
-            return
-    raise AssertionError(f"Tab does not lead to {matches}")
 
 
 def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):

@@ -11,6 +11,8 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.app_page import linked, tile
+
 pytestmark = pytest.mark.browser
 
 PLAN = "self-1.2g0"
@@ -34,12 +36,12 @@ READ = """async picture => {
 
 def opened(page: Page, unfold: bool = True) -> Locator:
     """Opens the dialog and returns it; `unfold` shows the code, which is folded at an address of this computer."""
-    button = page.get_by_role("button", name="Share as QR code")
+    button = page.get_by_role("button", name="Share", exact=True)
     if button.is_visible():
         button.click()
     else:  # on a phone
-        page.get_by_role("button", name="Saved states").click()
-        page.get_by_role("menuitem", name="Share as QR code").click()
+        page.get_by_role("button", name="More").click()
+        page.get_by_role("menuitem", name="Share").click()
     dialog = page.get_by_role("dialog", name="Open this on another device")
     dialog.wait_for()
     anyway = dialog.get_by_role("button", name="Show the QR code anyway")
@@ -49,39 +51,30 @@ def opened(page: Page, unfold: bool = True) -> Locator:
 
 
 @pytest.mark.parametrize("teach", ["0", "1"])
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_the_code_and_the_link_are_whole_on_every_screen(size: tuple[int, int], teach: str,
-                                                         visit: Callable[..., Page]):
-    page = visit(phone=size[0] < 500, dark=size[0] == 1280, page="explore", plan=PLAN, teach=teach)
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    dialog = opened(page)
-    code = dialog.get_by_role("img")
-    expect(code).to_be_in_viewport(ratio=0.99)
-    box = code.bounding_box()
-    assert min(box["width"], box["height"]) >= 0.75 * min(size)
-    expect(dialog.locator(".link")).to_be_in_viewport(ratio=0.99)
-    assert dialog.evaluate("its => its.scrollWidth - its.clientWidth") <= 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-
-
-@pytest.mark.parametrize("size", [(390, 844), (1280, 800)], ids=str)
-def test_an_address_of_this_computer_has_a_warning_in_place_of_its_code(size: tuple[int, int],
-                                                                        visit: Callable[..., Page]):
-    page = visit(phone=size[0] < 500, page="explore")
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    dialog = opened(page, unfold=False)
-    warning = dialog.get_by_text("on this computer only")
-    expect(warning).to_be_in_viewport(ratio=1)
-    expect(dialog.get_by_role("img")).to_be_hidden()
-    assert warning.bounding_box()["y"] < dialog.locator(".link").bounding_box()["y"]
-    dialog.get_by_role("button", name="Show the QR code anyway").click()
-    expect(dialog.get_by_role("img")).to_be_in_viewport(ratio=0.99)
-    assert warning.bounding_box()["y"] < dialog.get_by_role("img").bounding_box()["y"]
+def test_the_code_and_the_link_are_whole_on_every_screen(teach: str, visit: Callable[..., Page]):
+    for size in SIZES:
+        page = visit(phone=size[0] < 500, dark=size[0] == 1280, model="stories-selective", plan=PLAN, teach=teach)
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        dialog = opened(page, unfold=False)
+        # an address of this computer has a warning in place of its code, which no other device could open
+        warning = dialog.get_by_text("on this computer only")
+        expect(warning).to_be_in_viewport(ratio=0.99)
+        expect(dialog.get_by_role("img")).to_be_hidden()
+        assert warning.bounding_box()["y"] < dialog.locator(".link").bounding_box()["y"]
+        dialog.get_by_role("button", name="Show the QR code anyway").click()
+        code = dialog.get_by_role("img")
+        expect(code).to_be_in_viewport(ratio=0.99)
+        box = code.bounding_box()
+        assert min(box["width"], box["height"]) >= 0.75 * min(size)
+        expect(dialog.locator(".link")).to_be_in_viewport(ratio=0.99)
+        assert dialog.evaluate("its => its.scrollWidth - its.clientWidth") <= 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        page.close()
 
 
 def test_the_code_holds_the_link_of_what_is_shown(visit: Callable[..., Page]):
-    page = visit(page="explore", model="stories-softmax")
-    page.get_by_role("gridcell", name="layer 2, head 3, live").click()
+    page = visit(model="stories-softmax")
+    tile(page, 1, 2).click()
     page.keyboard.press("p")
     dialog = opened(page)  # at once: the dialog waits for the change
     link = dialog.locator(".link").inner_text()
@@ -101,12 +94,12 @@ def test_the_code_holds_the_link_of_what_is_shown(visit: Callable[..., Page]):
     page.keyboard.press("r")  # a shortcut of the heads, which has no effect in the dialog
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-    expect(page.get_by_role("gridcell", name="layer 2, head 3, pruned")).to_have_count(1)
+    expect(page.locator(".tile.pruned")).to_have_count(1)
 
 
 def test_a_link_that_is_too_long_is_shown_whole_without_a_code(visit: Callable[..., Page]):
     text = "One day Tom had a big red ball. " * 100
-    page = visit(page="explore", model="stories-softmax", text=text)
+    page = visit(model="stories-softmax", text=text)
     dialog = opened(page)
     expect(dialog.get_by_role("img")).to_have_count(0)
     expect(dialog).to_contain_text("too long for a QR code")
@@ -117,27 +110,24 @@ def test_a_link_that_is_too_long_is_shown_whole_without_a_code(visit: Callable[.
     assert page.evaluate("navigator.clipboard.readText()") == link
 
 
-def test_the_share_sheet_of_the_system_is_offered_where_there_is_one(visit: Callable[..., Page]):
-    page = visit(page="explore", model="stories-softmax")
-    page.add_init_script("navigator.share = async data => { window.shared = data; }")
+@pytest.mark.parametrize("has_sheet", [True, False])
+def test_the_share_sheet_of_the_system_is_offered_where_there_is_one(has_sheet: bool, visit: Callable[..., Page]):
+    page = visit(model="stories-softmax")
+    page.add_init_script("navigator.share = async data => { window.shared = data; }" if has_sheet else
+                         "delete Navigator.prototype.share")
     page.reload()
-    page.get_by_role("gridcell").first.wait_for()
+    tile(page, 0, 0).wait_for()
     dialog = opened(page)
-    dialog.get_by_role("button", name="Share…").click()
-    assert page.evaluate("window.shared.url") == dialog.locator(".link").inner_text()
-
-
-def test_there_is_no_share_button_without_a_share_sheet(visit: Callable[..., Page]):
-    page = visit(page="explore", model="stories-softmax")
-    page.add_init_script("delete Navigator.prototype.share")
-    page.reload()
-    page.get_by_role("gridcell").first.wait_for()
-    expect(opened(page).get_by_role("button", name="Share…")).to_be_hidden()
+    button = dialog.get_by_role("button", name="Share…")
+    expect(button).to_be_visible(visible=has_sheet)
+    if has_sheet:
+        button.click()
+        assert page.evaluate("window.shared.url") == dialog.locator(".link").inner_text()
 
 
 def test_the_link_is_copied_on_plain_http(visit: Callable[..., Page]):
     """On a local network without HTTPS browsers have no clipboard API; everything outside the dialog is inert."""
-    page = visit(page="explore", plan=PLAN)
+    page = visit(plan=PLAN)
     page.evaluate("""Object.defineProperty(navigator, 'clipboard', { value: undefined });
         document.addEventListener('copy', () => { window.copied = true; }, true);""")
     dialog = opened(page)
@@ -166,7 +156,7 @@ def test_a_class_gets_a_step_as_it_opens(visit: Callable[..., Page]):
 
 
 def test_a_selection_dragged_out_of_the_dialog_keeps_it_open(visit: Callable[..., Page]):
-    page = visit(page="explore", plan=PLAN)
+    page = visit(plan=PLAN)
     dialog = opened(page)
     box = dialog.locator(".link").bounding_box()
     page.mouse.move(box["x"] + 5, box["y"] + 5)
@@ -175,4 +165,26 @@ def test_a_selection_dragged_out_of_the_dialog_keeps_it_open(visit: Callable[...
     page.mouse.up()
     expect(dialog).to_be_visible()
     page.mouse.click(3, 3)
+    expect(dialog).to_be_hidden()
+
+
+def test_a_state_is_saved_under_a_name_and_opened_again(visit: Callable[..., Page]):
+    page = visit(model="assignment-selective", text="x=1; x=7; x=?", plan="self-1.1g0")
+    dialog = opened(page)
+    dialog.get_by_role("button", name="Saved states").click()
+    page.get_by_role("menuitem", name="Save this state…").click()
+    form = dialog.locator("form.saving")
+    outer, parts = form.bounding_box(), [its.bounding_box() for its in form.locator("input, button").all()]
+    assert all(left["x"] + left["width"] + 6 <= right["x"] for left, right in zip(parts, parts[1:], strict=False))
+    assert all(its["x"] + its["width"] <= outer["x"] + outer["width"] for its in parts)
+    page.get_by_role("textbox", name="Name of the state").fill("without one")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.get_by_role("button", name="Undo all changes").click()
+    linked(page, "plan", None)
+    opened(page)
+    dialog.get_by_role("button", name="Saved states").click()
+    page.get_by_role("menuitem", name="Open: without one").click()
+    linked(page, "plan", "self-1.1g0")
     expect(dialog).to_be_hidden()

@@ -109,7 +109,7 @@ function connect(server, losses, blocked = false, busy = false) {
       if (!isLost()) setTimeout(() => show(about), delay());
     }, delay());
   };
-  for (const key of ['toolbar', 'heads', 'map']) mounted.add({ key, trigger, parts: [] });
+  for (const key of ['bar', 'heads', 'map']) mounted.add({ key, trigger, parts: [] });
   events.onAnswer(show);
 }
 
@@ -127,7 +127,7 @@ for (const [name, { blocked = false, direct = true, busy = false }] of Object.en
       connect(server, losses, blocked, busy);
       followVisit({ visit: 'v', direct });
       for (let n = 0; n < 120; n += 1) {
-        events.sendEvent(['toolbar', 'heads', 'map'][random(3)], { type: 'edit', n });
+        events.sendEvent(['bar', 'heads', 'map'][random(3)], { type: 'edit', n });
         await pass(random(4) ? 30 : random(400));
       }
       losses.now = 0;
@@ -163,7 +163,7 @@ test('events of an ended session are sent once to the next one, when their compo
   const losses = { now: 20 };
   connect(createServer(), losses);
   followVisit({ visit: 'v', direct: true });
-  for (const [n, key] of ['heads', 'toolbar', 'heads', 'map'].entries()) events.sendEvent(key, { type: 'edit', n });
+  for (const [n, key] of ['heads', 'bar', 'heads', 'map'].entries()) events.sendEvent(key, { type: 'edit', n });
   await pass(100);
   events.restartSession();
   const server = createServer();

@@ -52,7 +52,7 @@ test('an event takes no place of an event of another component', () => {
   const [first, second] = ['map 0', 'map 1'].map(key => ({ key, type: 'view', view: 'weights' }));
   assert.deepEqual(folded(first, second, first), [second, first]);
   const [on, off] = [true, false].map(constant => heads('self', 0, 0, { constant }));
-  assert.deepEqual(folded(on, { key: 'toolbar', type: 'undo' }, off).length, 3);
+  assert.deepEqual(folded(on, { key: 'bar', type: 'undo' }, off).length, 3);
 });
 
 test('hundreds of heads wait together', () => {

@@ -134,7 +134,7 @@ def test_the_switch_is_in_the_link(lab: ForeignLab):
     press("trim")
     assert now.history.present.text == "the cat sat"
     press("chat")
-    assert now.history.present.chat and "chat=1" in sent(app, "toolbar")[0]["query"]
+    assert now.history.present.chat and "chat=1" in sent(app, "bar")[0]["query"]
     (action,) = sent(app, "notice")[0]["actions"]
     assert action["pressed"] and "of the chat template" in sent(app, "notice")[0]["status"]
     shown = sent(app, "head_map")[0]

@@ -11,6 +11,7 @@ from app.lab.tool import Tool
 from app.lab.view import View
 from app.server.limits import LimitError
 from app.texts import _
+from models.storage.checkpoint import CheckpointError
 
 # the order in which the inspector lists the tools of a thing
 ORDER = ("looks", "why", "feeds", "corpus", "mean", "layer_heads", "forget", "find", "fewest", "order", "papa",
@@ -61,6 +62,7 @@ def _content(view: View, tool: Tool) -> tuple[dict[str, Any], dict[str, ndarray]
         return {"key": tool.key, "message": _("Guess first. The answer stays hidden.")}, {}
     try:
         header, arrays = tool.content(view, tool)
-    except (ValueError, LimitError) as error:  # the model, the text or the visitor's limit does not allow it
+    # the model, the text or the visitor's limit does not allow it, or a stored measurement is damaged
+    except (ValueError, LimitError, CheckpointError) as error:
         header, arrays = {"message": _(str(error))}, {}
     return {"key": tool.key, **header}, arrays

@@ -10,8 +10,7 @@ from app.lab import parts
 from app.lab.tool import Tool
 from app.lab.view import View
 from app.panels.measured import measures, roles
-from app.state.lab_state import FINDS
-from app.state.pages.heads_view import MEASURES, SOURCES
+from app.panels.measured.measures import FINDS, MEASURES, SOURCES
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
 from studies import store

@@ -62,7 +62,7 @@ def _question(view: View) -> tuple[Question, tuple[Any, ...]]:
     """Returns the predictions that the search keeps, and a key of everything that the search depends on."""
     state, search, before = view.state, view.state.search, view.before
     wins = search.wanted == WINNING
-    question = Question.of(before, None if search.whole and not wins else state.prediction)
+    question = Question.of(before, None if search.whole and not wins else view.index)
     token = winning.wanted(state, winning.output_of(state, before)) if wins else -1
     settings = {FEWEST: (search.bound,), WINNING: (token, winning.changes_patterns(view.lab, state))}
     return question, (view.lab.identity, before.prompt, question, search.wanted, settings.get(search.wanted))

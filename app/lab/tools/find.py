@@ -12,8 +12,7 @@ from app.lab import parts
 from app.lab.tool import Tool
 from app.lab.view import View
 from app.panels.measured import measures, roles
-from app.state.lab_state import FINDS
-from app.state.pages.heads_view import MEASURES
+from app.panels.measured.measures import FINDS, MEASURES
 from app.texts import N_, _
 from components.mounting import Content
 from models.analysis.patterns import pattern_scores
@@ -48,7 +47,7 @@ def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
     offered: dict[str, tuple[str, str, Callable[[], Found]]] = {}
     if any(kind.query_row == kind.key_row for kind in lab.kinds):
         about = _("Mean weight on this pattern over the words of this text.")
-        offered |= {key: (_(title), about, partial(_on_text, view, key)) for key, title in FINDS.items() if key}
+        offered |= {key: (_(title), about, partial(_on_text, view, key)) for key, title in FINDS.items()}
     quick = bool(view.before.outputs) and measures.is_quick(lab, view.before.prompt)
     here = {"confidence": _("Largest weight of a query, mean over the words of this text."),
             **({"loss": _("Increase of this text's loss in nats if the head is pruned alone.")} if quick else {})}

@@ -34,7 +34,8 @@ def act(event: dict[str, Any]) -> None:
     words = hiding.words(state.text, task.controls)
     if task.hides and is_index(event.get("word"), len(words)):
         hidden = {index for index, word in enumerate(words) if word[3]} ^ {event["word"]}
-        events.set_text(hiding.with_hidden(state.text, hidden, task.controls))
+        events.set_text(hiding.with_hidden(state.text, hidden, task.controls),
+                        prediction=hiding.new_prediction(task, state.text, hidden))
 
 
 TOOLS = [Tool(KEY, N_("What if it is hidden?"), N_("masking"), content, tip="hidden", act=act,

@@ -8,7 +8,7 @@ from app.lab import parts
 from app.lab.tool import Tool
 from app.lab.view import View
 from app.panels.measured import disagreement
-from app.state.lab_state import TERMS
+from app.panels.measured.disagreement import TERMS
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
 from models.trace import Trace, row_entropy

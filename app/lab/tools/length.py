@@ -44,5 +44,5 @@ def content(view: View, tool: Tool) -> Content:
 
 
 TOOLS = [Tool("all.length", N_("And in longer texts?"), N_("length curves"), content, tip="length",
-              fits=lambda view: bool(view.lab.card) and store.read_undamaged(view.lab.name, "length") is not None,
+              fits=lambda view: bool(view.lab.card) and store.is_stored(view.lab.name, "length"),
               settings={"quantity": tuple(quantity.key for quantity in QUANTITIES)})]

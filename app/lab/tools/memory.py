@@ -34,4 +34,4 @@ def content(view: View, tool: Tool) -> Content:
 
 TOOLS = [Tool("all.memory", N_("How much can be forgotten?"), N_("memory"), content, tip="forgetting",
               fits=lambda view: isinstance(view.lab, Forgets) and view.lab.can_forget and bool(view.lab.card) and
-              store.read_undamaged(view.lab.name, "memory") is not None)]
+              store.is_stored(view.lab.name, "memory"))]

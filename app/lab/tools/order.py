@@ -6,8 +6,7 @@ from app.lab import parts
 from app.lab.tool import Tool
 from app.lab.view import View
 from app.panels.measured import pruning
-from app.panels.measured.pruning import Choice
-from app.state.pages.pruning_view import ALL, ORDERS, PruningView
+from app.panels.measured.pruning import ALL, ORDERS, Choice
 from app.texts import N_, _
 from components.mounting import Content
 from figures.curves.pruning import MULTIPLICATIONS, TIME, Curve
@@ -25,10 +24,8 @@ Curves = list[tuple[str, str, Curve]]
 def content(view: View, tool: Tool) -> Content:
     """Returns the curves, and the shown order, whose heads the cursor prunes."""
     lab, before = view.lab, view.before
-    name, scope = tool.setting(view, "order"), view.state.lab.setting("order.scope", ALL)
-    chosen = pruning.choice(lab, PruningView(scope=scope), before)
-    name = name if name in chosen.orders else chosen.name
-    chosen = Choice(chosen.scope, chosen.addresses, chosen.orders, name)
+    chosen = pruning.choice(lab, tool.setting(view, "order"), view.state.lab.setting("order.scope", ALL), before)
+    name = chosen.name
     measured = pruning.over_texts(lab, chosen)
     known = _known(view, chosen, measured)
     if not known:
@@ -81,5 +78,5 @@ def _finding(measured: dict, name: str, count: int) -> str:
 
 TOOLS = [Tool("all.order", N_("How many heads can go?"), N_("pruning order"), content, tip="order",
               fits=lambda view: pruning.has_curve_on_text(view.lab, view.before) or bool(view.lab.card) and
-              store.read_undamaged(view.lab.name, "pruning") is not None,
+              store.is_stored(view.lab.name, "pruning"),
               settings={"order": tuple(ORDERS), "quantity": tuple(QUANTITIES)})]

@@ -10,7 +10,6 @@ from app.lab.tool import Tool
 from app.lab.view import View
 from app.panels.measured import constant_text
 from app.state.handlers import head_events
-from app.state.pages.constant_view import TASKS
 from app.state.session import is_index
 from app.texts import N_, _
 from components.mounting import Content
@@ -18,6 +17,7 @@ from figures.curves.constants import WAYS
 from models import HeadPlan
 from models.plan import Address
 from studies.papa.results import Study
+from studies.papa.tasks.corpora import CORPORA
 
 KEY = "all.papa"
 
@@ -74,4 +74,4 @@ def act(event: dict[str, Any]) -> None:
 
 
 TOOLS = [Tool(KEY, N_("How many can be constant?"), N_("constant attention"), content, tip="constant", act=act,
-              fits=lambda view: constant_text.study_of(view.lab) is not None, settings={"task": TASKS})]
+              fits=lambda view: constant_text.study_of(view.lab) is not None, settings={"task": tuple(CORPORA)})]

@@ -65,7 +65,7 @@ def _table(view: View, models: dict[str, Compared | str], compared: list[Compare
     size = len(view.reading.shown.encode()) if differs else 0
     rows = []
     for name, one in models.items():
-        row = comparison.row(name, one, compared)
+        row = comparison.row(one, compared)
         label: parts.Text = model_label(name)
         if name != view.lab.name:
             label = [parts.press(label, {"type": "model", "name": name}), " ",

@@ -27,7 +27,7 @@ def content(view: View, tool: Tool) -> Content:
         return parts.composed(head, parts.note(_(str(error))))
     if not after.outputs or view.base is None:
         return parts.composed(head)
-    new, old = compute.shown_output(after.outputs, view.state.prediction), view.base
+    new, old = compute.shown_output(after.outputs, view.index), view.base
     rows = [parts.bar(parts.word(spelt([new.names[token]])[0]), new.distribution[token],
                       before=float(old.distribution[token])) for token in map(int, new.top(ROWS))]
     return parts.composed(head, parts.bars(rows, sans=False, first=True))

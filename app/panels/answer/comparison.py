@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from app import compute
 from app.compute import AnyTrace
@@ -16,13 +17,36 @@ from app.server import serving
 from app.state import visitor_models
 from app.state.lab_state import LabState
 from app.texts import _
-from components.comparison import Answer, Row
 from models import Lab, Output, catalogue
 from models.errors import InputError
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
-from models.trace import divergence, row_entropy
-from studies.series import style
+from models.trace import divergence
+
+
+class Answer(TypedDict):
+    """The most probable token of a model and its probability, unmodified (before) and under the plan (after)."""
+
+    before: str
+    p_before: float
+    after: str
+    p_after: float
+
+
+class Row(TypedDict):
+    """The results of one model.
+
+    Attributes:
+        answer: the most probable tokens; None if the model predicts nothing.
+        loss: loss in nats, unmodified and under the plan; None if unknown.
+        kl_from_first: KL divergence from the first model in nats, under the plan; None for the first model, or unknown.
+        problem: the reason why the row has no results; empty if it has results.
+    """
+
+    answer: Answer | None
+    loss: tuple[float, float] | None
+    kl_from_first: float | None
+    problem: str
 
 
 @dataclass(frozen=True)
@@ -74,11 +98,9 @@ def trained_unequally(compared: Sequence[Compared]) -> str:
         _("{model} {n:,} steps", model=model_label(name), n=count) for name, count in steps.items())))
 
 
-def row(name: str, one: Compared | str, compared: Sequence[Compared]) -> Row:
+def row(one: Compared | str, compared: Sequence[Compared]) -> Row:
     """Returns the results of one model on the text."""
-    info = catalogue.describe(name)
-    result: Row = {"name": model_label(name), "line": _(info.line) if info else "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
-                   "answer": None, "loss": None, "kl": None, "kl_from_first": None, "problem": ""}
+    result: Row = {"answer": None, "loss": None, "kl_from_first": None, "problem": ""}
     if isinstance(one, str):
         return result | {"problem": one}
     before, after = prediction_of(one, one.before), prediction_of(one, one.after)
@@ -87,20 +109,15 @@ def row(name: str, one: Compared | str, compared: Sequence[Compared]) -> Row:
         result["loss"] = (one.before.loss, one.after.loss)
     if before is not None and after is not None:
         result["answer"] = answer(before, after)
-        result["kl"] = divergence(before, after)
         if first is not None and one is not compared[0] and first.position == after.position:
             result["kl_from_first"] = divergence(first, after)
     return result
 
 
 def answer(before: Output, after: Output) -> Answer:
-    """Returns the top-1 labels without and with the plan, and whether each label is right, if this is known."""
     first, now = before.top()[0], after.top()[0]
-    known = before.target >= 0
     return {"before": before.names[first], "p_before": float(before.distribution[first]),
-            "right_before": bool(first == before.target) if known else None,
-            "after": after.names[now], "p_after": float(after.distribution[now]),
-            "right_after": bool(now == before.target) if known else None}
+            "after": after.names[now], "p_after": float(after.distribution[now])}
 
 
 def prediction_of(one: Compared, seen: AnyTrace) -> Output | None:
@@ -151,16 +168,3 @@ def takeaway(compared: Sequence[Compared], state: LabState) -> str:
 def _percent(value: float) -> str:
     """Returns a probability as in the table: 0% and 100% only for exact values."""
     return "<0.1%" if 0 < value < 0.001 else ">99.9%" if 0.999 < value < 1 else f"{100 * value:.1f}%"
-
-
-def where(one: Compared) -> str:
-    """Returns the model and its selected head in words. In a model of another shape, the nearest head is selected."""
-    return _("{model}, layer {layer}, head {head}", model=model_label(one.lab.name),
-             layer=one.state.selection.layer + 1, head=one.state.selection.head + 1)
-
-
-def entropies(one: Compared) -> list[float]:
-    """Returns (N,) entropies in nats of the selected head's rows; rows of relu² are normalised to sum to 1 first."""
-    at = one.state.selection
-    maps = compute.layer_of(one.lab, one.after, one.state.plan, at.kind, at.layer)
-    return row_entropy(maps.weights[at.head]).tolist()

@@ -9,21 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from app.server import caches, limits, serving
-from models import HeadAttribution, HeadPlan, Lab
-from models.analysis.answer.head_attribution import attribution_of
+from models import HeadPlan, Lab
 from models.analysis.answer.head_patching import HeadPatching, patching_of
 from models.analysis.relevance import HeadRelevance, relevance_of
-from models.capabilities import Explainable
-from models.nets.score_parts import ScoreParts
-from models.plan import Address
 from models.prompt import Prompt
-
-
-def attribution(lab: Lab, prompt: Prompt, plan: HeadPlan, token: int | None, against: int | None,
-                position: int) -> HeadAttribution:
-    """Returns the attribution of a logit to all heads; see models.head_attribution."""
-    return _remembered("attribution", lab, prompt, (plan, token, against, position),
-                       lambda: attribution_of(lab, prompt, plan, token, against, position), 1)
 
 
 def relevance(lab: Lab, prompt: Prompt, plan: HeadPlan, token: int | None, against: int | None,
@@ -38,12 +27,6 @@ def patching(lab: Lab, prompt: Prompt, what: str, position: int | None) -> HeadP
     heads = sum(kind.layers * kind.heads for kind in lab.kinds)
     return _remembered("patching", lab, prompt, (what, position),
                        lambda: patching_of(lab, prompt, what, position=position), 2 + heads // 8)
-
-
-def why(lab: Lab, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
-    """Returns the parts of one attention score; see Explainable.score_parts."""
-    return _remembered("why", lab, prompt, (plan, address, query, key),
-                       lambda: Explainable.of(lab).score_parts(prompt, plan, address, query, key), 1)
 
 
 def _remembered(name: str, lab: Lab, prompt: Prompt, given: tuple[Any, ...], compute: Callable[[], Any],

@@ -10,16 +10,3 @@ def model_label(name: str) -> str:
     """Returns a label of one or two words that distinguishes a model within its family, in the visitor's language."""
     info = catalogue.describe(name)
     return name if info is None else _(info.label)
-
-
-def full_label(name: str) -> str:
-    """Returns a label that distinguishes a model from those of all tasks, like `Softmax (Hidden word)`.
-
-    Args:
-        name: name of a model; a name that is not in the catalogue is returned as it is.
-
-    Returns:
-        The label in the visitor's language.
-    """
-    info = catalogue.describe(name)
-    return name if info is None else _("{model} ({task})", model=_(info.title), task=_(info.task.title))

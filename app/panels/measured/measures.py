@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from app.compute import AnyTrace
 from app.server import caches, limits, serving
+from app.texts import N_
 from models import Lab
 from models.analysis.gated_predictions import Gating, Question
 from models.analysis.head_measures import confidences, in_one_row, text_of_rows
@@ -20,13 +21,19 @@ from models.prompt import Prompt
 from models.trace import Trace
 from studies import store
 
+MEASURES = {"confidence": N_("Confidence"), "relevance": N_("Relevance"), "loss": N_("Loss increase"),
+            "open": N_("P(gate open)")}
+SOURCES = {"corpus": N_("Over a corpus"), "text": N_("On this text")}
+# patterns of attention by which heads are found (models/analysis/patterns.py)
+FINDS = {"previous": N_("Previous token"), "same": N_("Same token elsewhere"),
+         "first": N_("First token"), "induction": N_("After the same token (induction)")}
 # largest heads x tokens x parameters for which the loss without each head is computed immediately; about a second
 QUICK = 12e9
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Measures of all heads: key of heads_view.MEASURES -> (heads,), in the order of Kind.addresses."""
+    """Measures of all heads: key of MEASURES -> (heads,), in the order of Kind.addresses."""
 
     values: dict[str, ndarray]
 

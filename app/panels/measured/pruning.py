@@ -16,7 +16,7 @@ from numpy import ndarray
 from app.compute import AnyTrace
 from app.panels.measured import measures
 from app.server import caches, limits, serving
-from app.state.pages.pruning_view import ALL, BEST, ORDERS, TEXT, PruningView
+from app.texts import N_
 from figures.curves.pruning import MULTIPLICATIONS, TIME, Curve
 from models import Lab
 from models.analysis import pruning_orders
@@ -25,6 +25,11 @@ from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM, O
 from models.kind import Kind
 from models.plan import Address
 from studies import store
+
+ALL = "all"  # the scope that contains the heads of all attention blocks
+TEXT = "text"  # the pruning order by the loss on the input text when each head alone is pruned
+ORDERS = {LEARNED: N_("Learned gates"), ALONE: N_("Single-head loss increase"), CONFIDENCE: N_("Confidence"),
+          TEXT: N_("Single-head loss increase, on this text"), RANDOM: N_("Random order")}
 
 
 class Orders(Mapping[str, Order]):
@@ -74,9 +79,10 @@ def scopes_of(lab: Lab) -> list[str]:
     return [ALL, *(kind.name for kind in lab.kinds)] if len(lab.kinds) > 1 else [ALL]
 
 
-def choice(lab: Lab, view: PruningView, before: AnyTrace) -> Choice:
-    """Returns the pruning orders of a model and a text."""
-    scope = view.scope if view.scope in scopes_of(lab) else ALL
+def choice(lab: Lab, name: str, scope: str, before: AnyTrace) -> Choice:
+    """Returns the pruning orders of a model and a text; an unknown name chooses the first order, an unknown scope ALL.
+    """
+    scope = scope if scope in scopes_of(lab) else ALL
     kinds = [kind for kind in lab.kinds if scope in (ALL, kind.name)]
     addresses = tuple(address for kind in kinds for address in kind.addresses)
     orders: dict[str, Order] = {LEARNED: pruning_orders.learned((store.read(lab.name, "gates") or {}).get("series", []),
@@ -89,8 +95,7 @@ def choice(lab: Lab, view: PruningView, before: AnyTrace) -> Choice:
     if has_curve_on_text(lab, before):
         makers[TEXT] = lambda: pruning_orders.by_values(addresses, _on_text(lab, before, kinds))
     known = Orders({name: makers[name] for name in ORDERS if name in makers})
-    wanted = view.order if view.order in known else BEST
-    return Choice(scope, addresses, known, wanted or next(iter(known)))
+    return Choice(scope, addresses, known, name if name in known else next(iter(known)))
 
 
 def _given(order: Order) -> Order:
@@ -162,14 +167,6 @@ def prunable(measured: dict[str, Any], factor: float) -> dict[str, int]:
     return found
 
 
-def is_computed(lab: Lab, before: AnyTrace, chosen: Choice) -> bool:
-    """Returns True if the shown order and the curve on the input text need no further forward pass."""
-    if not has_curve_on_text(lab, before):
-        return True
-    is_ordered = chosen.name != TEXT or caches.measured.find((lab.identity, before.prompt)) is not None
-    return is_ordered and caches.measured.find(_curve_key(lab, before, chosen)) is not None
-
-
 def on_this_text(lab: Lab, before: AnyTrace, chosen: Choice) -> Curve:
     """Returns the KL divergence from the baseline prediction on the input text, for the shown order, cached.
 
@@ -209,4 +206,3 @@ def _divergences(lab: Lab, before: AnyTrace, chosen: Choice) -> ndarray:
         for left in range(len(goes) + 1):
             sets[left, goes[:len(goes) - left]] = 0
         return gating.in_parts(gating.divergence, sets).numpy().clip(0)
-

@@ -6,14 +6,8 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Collection
-from typing import Any
 
-from app.state import session
-from app.state.handlers import events
 from app.state.lab_state import LAST
-from components.hiding import hiding as buttons
-from components.mounting import Part
-from models import catalogue
 from models.errors import InputError
 from models.tasks.base import Reader
 from models.tasks.masked import MASK
@@ -53,40 +47,6 @@ def with_hidden(text: str, chosen: Collection[int], controls: Collection[str] = 
         parts += [text[last:start], f"[{word}]" if index in chosen else word]
         last = stop
     return "".join([*parts, text[last:]])
-
-
-def part(text: str, offered: bool, controls: Collection[str] = ()) -> Part:
-    """Returns the buttons.
-
-    Args:
-        text: the input text.
-        offered: False to show no buttons.
-        controls: as in `words`.
-
-    Returns:
-        The component.
-    """
-    hidable = words(text, controls) if offered else []
-    return buttons.part(key="hiding", words=[(word, hidden) for *_at, word, hidden in hidable], on_event=on_hide)
-
-
-def on_hide(event: dict[str, Any]) -> None:
-    """Handles a click on a button.
-
-    Args:
-        event: the component's event, untrusted. The event contains the word, because the text can have changed since
-            the buttons were displayed; the last word can have become longer.
-    """
-    text, reader = session.history().present.text, catalogue.find(session.history().present.model).task
-    hidable = words(text, reader.controls)
-    index, word = event.get("index"), event.get("word")
-    if event.get("type") != "hide" or not session.is_index(index, len(hidable)) or not isinstance(word, str):
-        return
-    if not (reader.hides and word and hidable[index][2].startswith(word)):
-        return
-    chosen = {i for i, (*_at, hidden) in enumerate(hidable) if hidden} - {index}
-    chosen |= {index} if event.get("hidden") is True else set()
-    events.set_text(with_hidden(text, chosen, reader.controls), prediction=new_prediction(reader, text, chosen))
 
 
 def new_prediction(reader: Reader, text: str, chosen: Collection[int]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import streamlit as st
 
@@ -11,6 +11,7 @@ from app.panels.page import frame, header
 from app.server import serving
 from app.server.limits import LimitError
 from app.state import visit
+from app.state.fields import MAX_LINK_TEXT
 from app.state.lab_state import LabState
 from app.texts import _
 from components.mounting import Part, answering, mount
@@ -18,10 +19,15 @@ from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
 
 Parts = Callable[[LabState, Sequence[str]], list[Part]]  # (state, messages about the opened link) -> components
+ReadChars = Callable[[LabState], int]  # state -> number of characters of the text that the links contain
 Late = Callable[[list[Part]], list[Callable[[], Part]]]  # the components -> functions that compute the late ones
 
 
-def draw(parts: Parts) -> None:
+def _all_chars(state: LabState) -> int:
+    return MAX_LINK_TEXT
+
+
+def draw(parts: Parts, read_chars: ReadChars = _all_chars) -> None:
     """Displays the page in the Streamlit script, or the reason why it cannot be displayed."""
     now = visit.current()
     now.layout, now.channel.direct = None, True
@@ -41,22 +47,22 @@ def draw(parts: Parts) -> None:
             header.draw()
             st.warning(_(str(error)))
             return
-        header.draw(has_model=False)
+        header.draw(read_chars(state))
         for part in content:
             mount(part)
         now.layout = _layout(state)
         now.channel.end()
 
 
-def answer(parts: Parts, state: LabState, problems: Sequence[str], late: Late = lambda content: []) -> (
-        frame.Answer | None):
+def answer(parts: Parts, state: LabState, problems: Sequence[str], late: Late = lambda content: [],
+           read_chars: ReadChars = _all_chars) -> frame.Answer | None:
     """Returns the components for the events route; None if Streamlit must generate the page."""
     now = visit.current()
     if now.layout != _layout(state):
         return None
     content = parts(state, problems)  # before the header, which sends the ticks of lessons to the browser
-    return frame.Answer([*header.parts(now, state, has_model=False), *content], late(content), False)
+    return frame.Answer([header.part(now, state, read_chars(state)), *content], late(content))
 
 
-def _layout(state: LabState) -> frame.Drawn:
-    return frame.Drawn((state.page, state.language, state.teach), None)
+def _layout(state: LabState) -> Hashable:
+    return state.page, state.language, state.teach

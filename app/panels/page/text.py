@@ -1,34 +1,42 @@
-"""The text box and the line below it, which shows the number of tokens, or an error and its position."""
+"""The tokenized text of the Lab, and what the page says about it."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-import streamlit as st
+from typing import NotRequired, TypedDict
 
 from app import compute
-from app.panels.page import hiding
 from app.panels.prompt import picture
-from app.state import session, visitor_models
+from app.state import visitor_models
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers import events
 from app.state.history import History
-from app.state.lab_state import MAX_TEXT, LabState
+from app.state.lab_state import LabState
 from app.texts import _, ngettext
-from components.mounting import Part, mount
-from components.notice import Action, notice
-from components.text_box import text_box
 from models import Lab
 from models.errors import InputError
-from models.messages import cut
 from models.prompt import LONGEST_TEXT, Prompt
 
 EXCERPT = 28  # number of characters shown on either side of an error
 MOST_LETTERS = 2000  # largest number of characters whose script is checked
 OTHER_LETTERS = 0.2  # fraction of non-Latin letters above which a text counts as another script
 LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE ORDINAL", "MASCULINE ORDINAL")
+
+
+class Action(TypedDict):
+    """A button below the text.
+
+    Attributes:
+        name: sent when the button is pressed.
+        pressed: for a switch, True if it is on.
+        tip: a sentence about the effect.
+    """
+
+    name: str
+    label: str
+    pressed: NotRequired[bool]
+    tip: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -80,58 +88,6 @@ def _picture(lab: Lab, limit: int) -> Reading:
         return Reading(picture.read(lab), "", limit, error)
 
 
-def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> None:
-    """Displays the text box, the examples and the line below."""
-    if lab.task.sees:
-        picture.choose(lab)
-        mount(part(lab, reading, state, problems))
-        return
-    titles = {text: _(title) for title, text in lab.task.examples}
-    with st.container(horizontal=True, key="reading"):  # style.css arranges the box, the examples and the note
-        mount(box_part(reading, state))
-        st.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
-                     format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
-                     label_visibility="collapsed", filter_mode=None)
-        mount(part(lab, reading, state, problems))
-    if lab.task.hides:
-        mount(hiding_part(lab, reading, state))
-
-
-def parts(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> list[Part]:
-    """Returns the text box (for text models), the line below it and the words to hide; arguments as in `part`."""
-    box = [] if lab.task.sees else [box_part(reading, state)]
-    words = [hiding_part(lab, reading, state)] if lab.task.hides else []
-    return [*box, part(lab, reading, state, problems), *words]
-
-
-def box_part(reading: Reading, state: LabState) -> Part:
-    """Returns the text box."""
-    return text_box.part(key="text", text=state.text, placeholder=cut(reading.shown, EXCERPT), most=MAX_TEXT,
-                         on_event=events.on_text)
-
-
-def hiding_part(lab: Lab, reading: Reading, state: LabState) -> Part:
-    """Returns one button per word; the button hides the word from the model."""
-    offered = reading.error is None and not state.lesson
-    return hiding.part(state.text, offered, lab.task.controls)
-
-
-def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> Part:
-    """Returns the line below the text box."""
-    prompt, error, text = reading.prompt, reading.error, state.text
-    if lab.task.sees:
-        messages = [_(str(error))] if error else []
-        return notice.part(key="notice", messages=messages, status=_tokens(prompt), is_problem=bool(messages))
-    if error is not None:
-        status = _("Shown below: {text}", text=cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT))
-        return notice.part(key="notice", messages=[*map(_, problems), _(str(error))], status=status,
-                           excerpt=excerpt(text, error.start, error.stop), is_problem=True)
-    messages = [*map(_, problems)] + left_out(reading, lab, text)
-    status = "" if messages else " · ".join([_tokens(prompt) + _of_template(prompt), *hints(lab, prompt, text)])
-    return notice.part(key="notice", messages=messages, status=status, is_problem=bool(messages),
-                       actions=actions(lab, reading, state), on_event=events.on_notice)
-
-
 def hints(lab: Lab, prompt: Prompt, text: str) -> list[str]:
     """Returns remarks about a text that the model can read but was hardly trained for."""
     hinted = [_(prompt.hint)] if prompt.hint else []
@@ -140,10 +96,6 @@ def hints(lab: Lab, prompt: Prompt, text: str) -> list[str]:
     if lab.task.only_english and is_capitals(text):
         hinted.append(_("hardly any text in the training of this model was in capitals"))
     return hinted
-
-
-def _of_template(prompt: Prompt) -> str:
-    return " " + _("({n} of the chat template)", n=len(prompt.template)) if prompt.template else ""
 
 
 def actions(lab: Lab, reading: Reading, state: LabState) -> list[Action]:
@@ -206,7 +158,3 @@ def is_foreign(text: str) -> bool:
     letters = [sign for sign in text[:MOST_LETTERS] if sign.isalpha()]
     others = sum(not unicodedata.name(sign, "").startswith(LATIN) for sign in letters)
     return others > OTHER_LETTERS * len(letters)
-
-
-def _tokens(prompt: Prompt) -> str:
-    return ngettext("{n} token", "{n} tokens", len(prompt.ids))

@@ -7,30 +7,17 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.errors import StreamlitAPIException
-
 from app import compute
-from app.panels.page import text
 from app.panels.page.text import Reading
-from app.panels.writing import forgetting
 from app.server import limits, serving
-from app.state import session, visit, visitor_models
 from app.state.lab_state import LabState
 from app.texts import _
 from models import HeadPlan, Lab
 from models.capabilities import Forgets
 from models.generate.decoding import Step
-from models.labs.foreign import ForeignError
-from models.storage.checkpoint import CheckpointError
 
 MOST = 128  # maximum number of tokens of a continuation
-CHUNK = 0.15  # seconds of generation per run of the fragment
-# height in pixels: of the first two texts together, and of the text with limited memory
-HEIGHT, MEMORY_HEIGHT = 376, 182  # each text shows six whole lines
-LABEL = 28  # height in pixels of a text's label, which does not scroll
-GAP = 8  # gap in pixels between two texts
+CHUNK = 0.15  # seconds of generation per event
 
 
 @dataclass
@@ -72,59 +59,6 @@ class Continuation:
         return (time.perf_counter() - self.began) / max(1, self.done) * max(0, self.count - self.done)
 
 
-@st.fragment
-def draw(model: str) -> None:
-    """Displays the continuation of the input text and generates it in short chunks.
-
-    Streamlit does not interrupt a run of a fragment. It handles clicks and keys, including Stop, between two chunks.
-    Each run reads the current state, because the events route changes it between runs.
-    """
-    session.speak()
-    this = visit.current()
-    try:
-        lab = visitor_models.opened(model, this.history.present.chat)
-    # the model was evicted since the page was drawn; the page shows an error when it is drawn again
-    except (CheckpointError, ForeignError):
-        st.rerun()
-    if not lab.task.writes:
-        return
-    state, reading = this.history.present.for_model(model), text.read(lab, this.history, this.history.present.text)
-    key = key_of(reading, state)
-    now: Continuation | None = this.continuation
-    if now is not None and now.key != key:
-        now = this.continuation = None
-    running = now is not None and now.running
-
-    def start_or_stop() -> None:
-        if now is not None and running:
-            now.running = False
-        else:
-            this.begin_writing = True
-
-    reason = refusal(lab, reading)
-    # the continuation starts with the button, or with a change of the seed or the memory budget
-    begins, this.begin_writing = this.begin_writing, False
-    if begins and reason is None:
-        now = this.continuation = begin(lab, key)
-        running = now.running
-    st.button(_("Stop") if running else _("Continue the text"), key="continue", on_click=start_or_stop,
-                  disabled=reason is not None and not running, help=None if running else reason)
-    if now is None:
-        with st.container(height=HEIGHT + (MEMORY_HEIGHT if state.budgets else 0), border=False):
-            st.caption(_("How the model continues the text, unmodified and with your changes."))
-        return
-    containers = _containers(bool(state.plan), bool(state.budgets), running)
-    _show(now, containers, state)
-    if not running:
-        return
-    advance(now)
-    _show(now, containers, state)
-    try:
-        st.rerun(scope="fragment")
-    except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
-        st.rerun()
-
-
 def key_of(reading: Reading, state: LabState) -> tuple:
     """Returns a key of everything that a continuation depends on."""
     return state.model, reading.prompt, state.plan, state.budgets, state.sampling
@@ -155,23 +89,6 @@ def begin(lab: Lab, key: tuple) -> Continuation:
     return now
 
 
-def _containers(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGenerator]:
-    """Returns the containers of the texts, each after the container of its label, with a fixed total height.
-
-    A container is scrolled to the newest token during generation, and to the beginning afterwards.
-    """
-    def box(height: int) -> list[DeltaGenerator]:
-        label = st.empty()
-        # another type of container, because a container of the same type would keep its scroll position
-        place = st.container() if running else st.columns(1)[0]
-        return [label, place.container(height=height, border=False, autoscroll=running).empty()]
-
-    height = (HEIGHT - GAP) // 2 if has_plan else HEIGHT
-    trained = box(height - LABEL)
-    planned = box(height - LABEL) if has_plan else trained
-    return [*trained, *planned, *(box(MEMORY_HEIGHT) if has_memory else ())]
-
-
 def advance(now: Continuation) -> None:
     """Generates for CHUNK seconds, or until all texts have ended."""
     until = time.perf_counter() + CHUNK
@@ -194,24 +111,3 @@ def _step(now: Continuation) -> bool:
             now.remembered[-1] = replace(now.remembered[-1], kept=())
         now.remembered.append(read)
     return read is not None or any(word is not None for word in words)
-
-
-def _show(now: Continuation, containers: list[DeltaGenerator], state: LabState) -> None:
-    if now.refused:
-        containers[0].caption(_(now.refused))
-        return
-    containers[0].caption(_("Unmodified ({left:.0f} s left)", left=now.left) if now.running else _("Unmodified"))
-    containers[1].text("…" + _line(now.trained))
-    if state.plan:
-        containers[2].caption(_("With your changes"))
-        containers[3].text("…" + _line(now.planned))
-    if now.remembered:
-        counts = forgetting.counts(now.remembered)
-        containers[4].caption(_("With your changes. {counts}", counts=counts) if state.plan else counts)
-        containers[5].markdown(_("**Layer {layer} reads:** {struck}", layer=state.selection.layer + 1,
-                                 struck=forgetting.struck(now.remembered, state.selection.layer)))
-
-
-def _line(text: str) -> str:
-    """Returns the text without line breaks, which would make it higher than its container."""
-    return " ".join(text.split("\n"))

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import streamlit as st
-
-from app.markdown import literal, plain, spaces
 from app.panels.choice.labels import model_label
-from app.state import session, visit
-from app.state.handlers import events
-from app.state.lab_state import LabState
-from app.texts import N_, _, tip
-from components.figure import figure, spec_of
-from figures.curves.pruning import memory_curves
+from app.texts import N_, _
 from models import Lab
-from models.capabilities import Forgets
 from models.generate.decoding import Step
 from models.storage.checkpoint import CheckpointError
 from studies import series, store
@@ -31,28 +22,6 @@ _WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
                                                                                     "dropped")}
 _OLDEST = {"chosen": _WAYS["chosen-oldest"], "equal": _WAYS["equal-oldest"]} | \
     {way: title for way, title in _WAYS.items() if way.endswith("oldest")}  # without the selective mask F
-
-
-def choose(lab: Lab, state: LabState) -> None:
-    """Displays the choice of the memory budget for a selective model. A choice starts the continuation."""
-    if not (isinstance(lab, Forgets) and lab.can_forget):
-        return
-    offered = choices(lab)
-    if state.budgets not in offered.values():  # a link can contain any budgets
-        by_layer = ", ".join(map(str, state.budgets))
-        offered[_("Keep {budgets} tokens while writing, by layer", budgets=by_layer)] = state.budgets
-    st.session_state[session.MEMORY] = next(name for name, budgets in offered.items() if budgets == state.budgets)
-    st.selectbox(_("Tokens kept while writing"), list(offered), key=session.MEMORY, label_visibility="collapsed",
-                 width=300, filter_mode=None,
-                 help=_("How many tokens each layer keeps while the model reads and continues the text"),
-                 on_change=_on_memory, args=(offered,))
-
-
-def _on_memory(offered: Mapping[str, tuple[int, ...]]) -> None:
-    chosen = offered.get(session.widget(session.MEMORY, str))
-    if chosen is not None:
-        events.set_budgets(chosen)
-        visit.current().begin_writing = True
 
 
 def choices(lab: Lab) -> dict[str, tuple[int, ...]]:
@@ -78,57 +47,12 @@ def counts(steps: Sequence[Step]) -> str:
     return _("Tokens kept of {count}: {by_layer}", count=len(steps), by_layer=by_layer)
 
 
-def struck(steps: Sequence[Step], layer: int) -> str:
-    """Returns the text as Markdown, with the tokens that a layer has dropped in grey and struck through."""
-    parts = []
-    for is_new, is_kept, text in pieces(steps, layer):
-        if is_new and " …" not in parts:
-            parts.append(" …")
-        parts.append(literal(text) if is_kept else _forgotten(text))
-    return "".join(parts)
-
-
 def pieces(steps: Sequence[Step], layer: int) -> list[tuple[bool, bool, str]]:
     """Returns the text in pieces (True if generated, True if the layer keeps it, text). Arguments as in `struck`."""
     kept = set(steps[-1].kept[layer])
     runs = itertools.groupby(range(len(steps)), key=lambda place: (steps[place].is_new, place in kept))
     return [(is_new, is_kept, "".join(steps[place].token if place else f"({steps[place].token}) "
                                       for place in positions)) for (is_new, is_kept), positions in runs]
-
-
-def _forgotten(text: str) -> str:
-    """Returns struck-through Markdown; outer spaces stay outside, because Markdown requires it."""
-    words = text.strip()
-    before, after = text[:len(text) - len(text.lstrip())], text[len(text.rstrip()):]
-    return f"{spaces(before)}:gray[~~{literal(words)}~~]{spaces(after)}" if words else spaces(text)
-
-
-def section(lab: Lab) -> None:
-    """Displays the perplexity on held-out text as a function of the memory."""
-    try:
-        result = store.read(lab.name, "memory")
-    except CheckpointError as error:
-        st.error(plain(_(str(error))))
-        return
-    if result is None:
-        st.caption(_("Not measured yet: `{command}`", command=f"python -m studies.corpus.forgetting {lab.name}"))
-        return
-    control = control_of(result)
-    st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "
-                  "books. At 8, the layers together keep an eighth of all tokens. The tokens with the largest F are "
-                  "dropped or, for comparison, the oldest tokens except the first.", windows=result["windows"],
-                  window=result["window"]),
-                help=tip("perplexity"))
-    if sentence := verdict(result, control):
-        st.markdown(sentence)
-    chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
-    budgets = _("Chosen budgets: the share of each layer was chosen on {windows} other windows.",
-                windows=result["validation_windows"])
-    spec = memory_curves.spec(points(result, control))
-    figure(key="memory chart", spec=spec_of(spec), models=[lab.name], what="memory",
-           title=_("Perplexity against memory"), about=[budgets],
-           alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=model_label(lab.name), chosen=chosen))
-    st.caption(f"{budgets} `{result['command']}`")
 
 
 def control_of(result: dict) -> dict | None:

@@ -1,4 +1,4 @@
-"""Event handlers of the sections that explain the model's prediction: choice of tokens, second prompt, patches."""
+"""Event handlers of the tools that explain the model's prediction: choice of tokens, second prompt, patches."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers.head_events import on_heads
-from app.state.pages.answer_view import MEASURES, MOST_PLACES, MOST_TOKENS, NONE, SPLITS
+from app.state.pages.answer_view import MEASURES, MOST_TOKENS, NONE
 from app.state.session import history, is_index
 from app.state.shared import fit
 from models.plan import OUTPUT, PATTERN
 
 
 def on_answer(event: dict[str, Any]) -> None:
-    """Handles an event of a section that explains the prediction."""
+    """Handles an event of a tool that explains the prediction."""
     past = history()
     present = past.present
     match event.get("type"):
@@ -31,12 +31,6 @@ def on_answer(event: dict[str, Any]) -> None:
             if token == NONE or is_index(token, MOST_TOKENS):
                 change: dict[str, Any] = {event["name"]: token}
                 past.do(replace(present, explanation=replace(present.explanation, **change)), merge="viewing")
-        case "choose" if event.get("name") in ("query", "key"):
-            if is_index(event.get("value"), MOST_PLACES):
-                place: dict[str, Any] = {event["name"]: event["value"]}
-                past.do(replace(present, explanation=replace(present.explanation, **place)), merge="viewing")
-        case "choose" if event.get("name") == "split" and event.get("value") in [*SPLITS.values()]:
-            past.do(replace(present, explanation=replace(present.explanation, split=event["value"])), merge="viewing")
         case "choose" if event.get("name") == "measure" and event.get("value") in [*MEASURES.values()]:
             past.do(replace(present, explanation=replace(present.explanation, measure=event["value"])), merge="viewing")
         case "choose" if event.get("name") == "what" and event.get("value") in (OUTPUT, PATTERN):

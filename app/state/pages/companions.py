@@ -1,13 +1,9 @@
-"""Which models the Compare page suggests beside a model."""
+"""Which models the Lab suggests beside a model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from app.state.lab_state import LabState
-from app.state.shared import entries
-from models import catalogue
 from models.info import ModelInfo
 
 # labels of the models whose comparison is most instructive, best first
@@ -27,11 +23,3 @@ def informative_models(first: str, family: Sequence[ModelInfo]) -> list[ModelInf
                  and (entry.steps == own.steps or entry.kinds[0].attention != own.kinds[0].attention)}
     return sorted((by_label[label] for label in TELLING if label in by_label),
                   key=lambda entry: entry.steps != own.steps)
-
-
-def with_companion(state: LabState) -> LabState:
-    """Returns the state with the most informative model to compare, if it has no compared models and there is one."""
-    if state.compared:
-        return state
-    suggested = informative_models(state.model, entries(catalogue.family(state.model)))
-    return replace(state, compared=(suggested[0].name,)) if suggested else state

@@ -38,7 +38,7 @@ function nodes(text, api) {
 
 /** Returns the function of a press: it selects a head, {head: [kind, layer, head]}, or sends the event. */
 const doing = (act, api) =>
-  act && (() => (act.head ? api.select(act.head[1], act.head[2], 'head', act.head[0]) : api.send(act)));
+  act && (() => (act.type ? api.send(act) : api.select(act.head[1], act.head[2], 'head', act.head[0])));
 
 /** Returns the function that takes a new value: a setting of the tool, or the field of an event. */
 const changing =
