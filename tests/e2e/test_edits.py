@@ -27,7 +27,8 @@ class Slow:
         """Starts to hold back."""
         self.page = page
         self.held: list[Route] = []
-        page.route(EVENTS, lambda route: self.held.append(route))
+        self.is_over = False
+        page.route(EVENTS, lambda route: route.continue_() if self.is_over else self.held.append(route))
 
     def wait(self) -> None:
         """Waits until the page has sent a request."""
@@ -44,7 +45,7 @@ class Slow:
 
     def end(self) -> None:
         """Passes all requests on and holds back no more."""
-        self.page.unroute(EVENTS)
+        self.is_over = True
         while self.held:
             self.release()
 
@@ -96,7 +97,7 @@ def test_forty_four_quick_clicks_end_in_the_right_address(visit: Visit):
 def test_rapid_keys_end_where_they_began(visit: Visit):
     page = visit(model="stories-softmax", at="1.1")
     tile(page, 0, 0).click()
-    for _ in range(12):
+    for _ in range(11):  # P on a pruned head restores it, so that an odd number of presses prunes
         for key in ("c", "ArrowRight", "p", "ArrowUp", "r", "ArrowLeft", "ArrowDown", "r"):
             page.keyboard.press(key)
     linked(page, "plan", "self-0.1g0")

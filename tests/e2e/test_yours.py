@@ -14,12 +14,11 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
 import models
 from tests.browser import serve
-from tests.e2e.app_page import query
-from tests.e2e.components_page import named, part
+from tests.e2e.app_page import linked, notice, query, tile, view
 from tests.models.foreign_tiny import TEXTS, folder_of, picture
 
 pytestmark = pytest.mark.browser
@@ -35,12 +34,12 @@ def ask_for(page: Page, folder: Path | str) -> None:
 
 
 def open_folder(visit, folder: Path, heads: int) -> Page:
-    """Opens this model in a new session, and returns its page Explore."""
+    """Opens this model in a new session, and returns the page Lab."""
     page = visit(page="yours", wait=False)
     ask_for(page, folder)
     page.wait_for_function("name => new URLSearchParams(location.search).get('model') === name",
                            arg=f"folder:{folder.name}", timeout=LOADED)
-    expect(page.get_by_role("gridcell")).to_have_count(heads, timeout=LOADED)
+    expect(page.locator(".tile")).to_have_count(heads, timeout=LOADED)
     return page
 
 
@@ -55,78 +54,76 @@ def minilm() -> Path:
 
 def test_a_real_encoder_is_pruned_made_constant_and_linked_to(visit, minilm: Path):
     page = open_folder(visit, minilm, 72)
-    named(page, "layer 2, head 5, live").click()
-    expect(page.get_by_text("make them on the page Your model")).to_be_visible()
+    tile(page, 1, 4).click()
+    expect(page.locator(".side .segment").get_by_role("button", name="Constant")).to_have_attribute(
+        "title", "This model has no constant matrices yet.")
     page.keyboard.press("c")  # the model has no constant matrices, so the key has no effect
     page.keyboard.press("p")
-    expect(named(page, "layer 2, head 5, pruned")).to_be_visible()
-    page.wait_for_function("location.search.includes('plan=self-1.4g0')")
-    expect(page.locator(".facts")).to_contain_text(re.compile(r"Change of the sentence vector\D*0\.\d+"))
+    linked(page, "plan", "self-1.4g0")
+    expect(page.locator(".answer .vector")).to_contain_text(re.compile(r"moved by <?\d"))
 
-    page.get_by_role("link", name="Your model").click()
+    page.get_by_role("link", name="Models", exact=True).first.click()
     page.get_by_text("Pasted text", exact=True).click()
     box = page.get_by_label("One text per paragraph")
     box.fill("\n\n".join(TEXTS))
     box.press("Control+Enter")
     page.get_by_role("button", name="Make constant matrices").click()
     expect(page.get_by_text("The matrices are ready")).to_be_visible(timeout=LOADED)
-    page.get_by_role("button", name="Explore it").click()
-    named(page, "layer 3, head 1, live").click()
+    page.get_by_role("button", name="Open in the lab").click()
+    tile(page, 2, 0).click()
     page.keyboard.press("c")
-    expect(named(page, "layer 3, head 1, constant")).to_be_visible()
-    page.wait_for_function("location.search.includes('plan=self-1.4g0-2.0c')")
-    expect(page.get_by_role("tab", name="Constant", exact=True)).to_be_visible()
+    expect(tile(page, 2, 0)).to_have_class(re.compile("constant"))
+    linked(page, "plan", "self-1.4g0-2.0c")
 
     other = visit(**query(page))  # in another session the model has no constant matrices
-    expect(named(other, "layer 2, head 5, pruned")).to_be_visible()
-    expect(named(other, "layer 3, head 1, live")).to_have_attribute("aria-selected", "true")
-    expect(other.get_by_text("their matrices have not been made yet")).to_be_visible()
+    expect(tile(other, 1, 4)).to_have_class(re.compile("pruned"))
+    expect(tile(other, 2, 0)).not_to_have_class(re.compile("constant"))
+    expect(notice(other)).to_contain_text("matrices have not been made yet")
     assert query(other) == query(page)
 
 
 def test_a_model_that_rewrites_has_three_grids_and_shows_what_it_wrote(visit):
     page = open_folder(visit, folder_of("bart"), 2 * 4 + 3 * 2 + 3 * 2)
     for kind in ("Encoder", "Decoder", "Cross-attention"):
-        expect(page.get_by_text(kind, exact=True).first).to_be_visible()
-    written = part(page, "written")
-    expect(written.locator(".trained")).to_contain_text("Unmodified")
-    page.get_by_role("gridcell", name=re.compile("^Cross-attention, layer 2, head 1,")).click()
+        expect(page.get_by_role("group", name=f"Layer 1, {kind}", exact=True)).to_be_visible()
+    cross = page.get_by_role("button", name=re.compile("^Cross-attention, Layer 2, head 1,"))
+    expect(page.locator(".caption")).to_contain_text("It writes")
+    cross.click()
     page.keyboard.press("p")
-    expect(written.locator(".planned")).to_contain_text("With your changes")
-    page.wait_for_function("location.search.includes('plan=cross-1.0g0')")
-    expect(page.get_by_role("heading", name=re.compile("Cross-attention.*layer 2, head 1", re.I))).to_be_visible()
+    linked(page, "plan", "cross-1.0g0")
+    expect(page.locator(".side h2")).to_contain_text("Cross-attention · Layer 2, head 1")
     other = visit(**query(page))
-    expect(other.get_by_role("gridcell", name=re.compile("^Cross-attention, layer 2, head 1, pruned"))
-           ).to_have_attribute("aria-selected", "true")
+    expect(other.get_by_role("button", name="Cross-attention, Layer 2, head 1, pruned")).to_have_attribute(
+        "aria-pressed", "true")
 
 
 def test_a_model_that_names_a_class_shows_its_classes(visit):
     page = open_folder(visit, folder_of("bert-class"), 8)
-    expect(part(page, "effect")).to_contain_text("LABEL_2")
-    named(page, "layer 1, head 1, live").click()
+    expect(page.locator(".answer")).to_contain_text("LABEL_2")
+    tile(page, 0, 0).click()
     page.keyboard.press("p")
-    expect(page.locator(".facts")).to_contain_text(re.compile(r"KL divergence .+? model\s*<?[0-9.]+ nats"))
+    linked(page, "plan", "self-0.0g0")
+    expect(page.locator(".answer .line")).to_contain_text("was")
 
 
 def test_a_vision_model_reads_an_uploaded_picture(visit, tmp_path: Path):
     page = open_folder(visit, folder_of("vit"), 8)
-    overlay = page.locator('[data-testid="stImage"] img')
-    expect(overlay).to_be_visible()
-    example = overlay.get_attribute("src")
+    patches = page.locator(".words.patches")
+    shown = "its => getComputedStyle(its).getPropertyValue('--picture')"
+    expect(patches.locator(".patch").first).to_be_visible()
+    example = patches.evaluate(shown)
     (tmp_path / "mine.png").write_bytes(picture(7, 64, 48))
     page.locator('input[type="file"]').set_input_files(tmp_path / "mine.png")
-    expect(overlay).not_to_have_attribute("src", example)
-    mine = overlay.get_attribute("src")
-    slider = page.get_by_role("slider", name="Query")
-    slider.focus()
-    slider.press("ArrowRight")
-    expect(page.get_by_text(re.compile("^What 1,1 looks at"))).to_be_visible()
-    expect(overlay).not_to_have_attribute("src", mine)
+    expect(patches).not_to_have_css("--picture", example)
+    tints = [its.evaluate("its => its.style.getPropertyValue('--tint')") for its in patches.locator(".patch").all()]
+    assert len(set(tints)) > 1
+    patches.locator(".patch").nth(1).click()
+    expect(patches.locator(".patch").nth(1)).to_have_attribute("aria-pressed", "true")
+    mine = patches.evaluate(shown)
     (tmp_path / "text.png").write_text("This is no picture.")
     page.locator('input[type="file"]').set_input_files(tmp_path / "text.png")
-    expect(part(page, "notice")).to_contain_text("not a picture that could be read")
-    expect(page.get_by_role("gridcell")).to_have_count(8)  # the eight heads of the example model
-    expect(overlay).to_be_visible()
+    expect(page.locator('[data-part="lab"]')).to_contain_text("not a picture that could be read")
+    expect(patches).to_have_css("--picture", mine)
 
 
 def test_what_is_no_model_is_refused_in_words(visit, tmp_path: Path):
@@ -172,14 +169,14 @@ def test_a_host_opens_no_folder_and_only_what_it_allows(browser: Browser, hosted
 
 def test_a_pruned_model_is_downloaded_and_opens_in_plain_transformers(visit, tmp_path: Path):
     page = open_folder(visit, folder_of("llama"), 8)
-    for head in (1, 2):
-        named(page, f"layer 1, head {head}, live").click()
+    for head in (0, 1):
+        tile(page, 0, head).click()
         page.keyboard.press("p")
-        expect(named(page, f"layer 1, head {head}, pruned")).to_be_visible()
-    menu = page.get_by_role("button", name="Download: all heads")
-    menu.click()
+    linked(page, "plan", "self-0.0~1g0")
+    page.locator('.tools [data-key="head.get"]').click()
+    button = view(page).get_by_role("button", name="Model for transformers (ZIP)")
     with page.expect_download() as download:
-        page.get_by_role("menuitem", name=re.compile("for transformers")).click()
+        button.click()
     download.value.save_as(tmp_path / "model.zip")
     assert download.value.suggested_filename == "attention-lab_folder-llama_self-0-0-1g0.zip"
     shutil.unpack_archive(tmp_path / "model.zip", tmp_path / "model")
@@ -189,14 +186,10 @@ def test_a_pruned_model_is_downloaded_and_opens_in_plain_transformers(visit, tmp
     trace = models.run(lab, TEXTS[0], plan)
     logits = model(**tokenizer(TEXTS[0], return_tensors="pt")).logits[0, -1]
     torch.testing.assert_close(logits.softmax(-1), torch.tensor(trace.output.distribution), rtol=1e-4, atol=1e-6)
-    named(page, "layer 2, head 1, live").click()
-    late: list[Route] = []
-    page.route("**/events", lambda route: late.append(route))
-    page.locator('.scale input[value="logn"]').check()
-    menu.click()
-    entry = page.get_by_role("menuitem", name=re.compile("for transformers"))
-    expect(entry).to_be_enabled()  # the answer is not here yet
-    assert late
-    page.unroute("**/events")  # the requests go on
-    expect(entry).to_be_disabled()  # the open menu follows the answer
-    expect(entry).to_contain_text("a scale by log n cannot be saved")
+    page.get_by_role("tab", name="All heads").click()
+    page.locator('.tools [data-key="all.scale"]').click()
+    view(page).get_by_role("button", name="log n").click()
+    page.wait_for_function("location.search.includes('scale-logn')")
+    page.get_by_role("tab", name=re.compile("Head|head")).first.click()
+    expect(view(page)).to_contain_text("a scale by log n cannot be saved")
+    expect(button).to_have_count(0)
