@@ -25,6 +25,7 @@ from models.messages import message
 CLAIM, SOURCE, PASTED, UPLOADED = "claim", "texts of constants", "pasted text", "uploaded text"
 HUB_ID, FOLDER, LOOKED, JOB_PROBLEM = "hub id", "folder", "looked", "job problem"
 _WHOLE = "whole library"
+LAST = "attention-lab-last"  # name of the cookie with the query of the last state (components/runtime/visitor.js)
 MAX_QUERY = 4 * MAX_TEXT  # largest number of characters of an address
 MAX_ADDRESSES = 300  # largest number of addresses that a session stores, each with its state
 
@@ -96,7 +97,8 @@ def follow_address(page: str) -> None:
             state = replace(here.addresses[address], language=here.history.present.language)
         else:
             state, problems = _read(params)
-        if not params and first:  # a link would set the language
+        if not params and first:  # a link would set the state and the language
+            state, problems = _read(fields_of(st.context.cookies.get(LAST, "")[:MAX_QUERY]))
             chosen = st.context.cookies.get(texts.COOKIE)  # the language that the browser stored in an earlier session
             state = replace(state, language=texts.preferred(chosen or st.context.locale))
         (here.history.begin if first else here.history.open)(state, problems)

@@ -5,6 +5,7 @@ import { letterOf } from '../core/keys.js';
 import { TEXT_INPUTS } from '../widgets/dom.js';
 import { mounted, requests } from './stale.js';
 
+const LONGEST = 3000; // characters of a query that is stored; browsers limit a cookie to 4 kB
 const PATIENCE = 3000; // ms that copying waits for waiting events; browsers allow copying until 5 s after a click
 
 /** True if the app is in a frame of another site, where browsers may block cookies, uploads and downloads. */
@@ -16,9 +17,13 @@ export const isFramed = (() => {
   }
 })();
 
+const setCookie = (name, value) => {
+  document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax`;
+};
+
 /** Chooses a language, and stores it in a cookie for later sessions that do not begin with a link. */
 export function chooseLanguage(state, language) {
-  document.cookie = `attention-lab-language=${language}; path=/; max-age=31536000; samesite=lax`;
+  setCookie('attention-lab-language', language);
   state.send({ type: 'language', language });
 }
 
@@ -71,6 +76,8 @@ export function followAddress(state) {
   }
   page.attentionLabAddress = null;
   if (newestQuery() !== wanted) address.put(wanted, mode === 'push' && !embedded);
+  // an address without a query opens this state again (app/state/session.py)
+  if (!embedded && query.length <= LONGEST) setCookie('attention-lab-last', query);
   return true;
 }
 

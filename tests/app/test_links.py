@@ -226,6 +226,16 @@ def test_the_language_that_was_chosen_before_counts_more_than_the_browsers(visit
     assert session.history().present == opened_by(None)
 
 
+@pytest.mark.parametrize(("cookie", "text"), [("page=lab&text=Hi", "Hi"), ("", None), ("=;&%ff", None)])
+def test_an_address_without_a_query_opens_where_the_visitor_was(cookie: str, text: str | None, visitor):
+    visitor.context = SimpleNamespace(locale=None, cookies={session.LAST: cookie})
+    session.follow_address("lab")
+    assert session.history().present == (opened_by(None) if text is None else LabState(text=text))
+    visitor.query_params["text"] = "a link"
+    session.follow_address("lab")
+    assert session.history().present.text == "a link"
+
+
 def test_a_visitor_who_comes_back_to_an_old_address_keeps_the_language_chosen_since(visitor, monkeypatch):
     session.follow_address("lab")
     session.history().do(LabState(text="one"))
