@@ -36,7 +36,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """The description of one model, for charts, choosers, README and About.
+    """The description of one model, for charts, choosers, README and guide.
 
     Attributes:
         name: for example "stories-selective".

@@ -1,4 +1,4 @@
-"""README, docs, CONTRIBUTING, About, cards and code agree in numbers, commands, paths, and rules for imports.
+"""README, docs, CONTRIBUTING, guide, cards and code agree in numbers, commands, paths, and rules for imports.
 
 pytest tests/test_docs.py
 """

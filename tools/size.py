@@ -72,7 +72,7 @@ def count(root: Path) -> tuple[dict[str, Counter[str]], int]:
 
 
 def words() -> Counter[str]:
-    """Returns area -> English words of its interface texts, lessons, About and glossary included."""
+    """Returns area -> English words of its interface texts, lessons, guide and glossary included."""
     from tools.extract import template
 
     counts: Counter[str] = Counter()

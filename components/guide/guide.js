@@ -1,6 +1,7 @@
 // The guide: a list of its sections, and each section with paragraphs, terms and code.
 
 import { _, stateQuery } from '../core/texts.js';
+import { offerMinute } from '../lab/minute.js';
 import { KEYS } from '../lab/palette.js';
 import { defineComponent } from '../runtime/component.js';
 import { make, setText } from '../widgets/dom.js';
@@ -10,9 +11,20 @@ const MARKED = /(\*[^*]+\*|`[^`]+`|arXiv \d{4}\.\d{4,5}|kexue(?:\.fm\/archives\/
 
 function create(state) {
   const problems = make('p', { className: 'problems', attributes: { role: 'status' } });
+  const begin = make('button', {
+    type: 'button',
+    className: 'button primary',
+    textContent: _('Begin the first minute'),
+    onclick: () => {
+      offerMinute(true);
+      state.send({ type: 'lab', plan: '' });
+    },
+  });
   const nav = make('nav', { attributes: { 'aria-label': _('Sections') } });
   const text = make('div', { className: 'text' });
-  state.root.append(make('main', { className: 'guide' }, make('aside', {}, nav), make('div', {}, problems, text)));
+  state.root.append(
+    make('main', { className: 'guide' }, make('aside', {}, nav, begin), make('div', {}, problems, text)),
+  );
   nav.addEventListener('click', event => {
     const link = event.target.closest('a');
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;

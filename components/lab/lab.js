@@ -18,6 +18,7 @@ import { createInspector } from './inspector.js';
 import { listenForKeys } from './keys.js';
 import { createLead, createLegend } from './lead.js';
 import { createLesson } from './lesson.js';
+import { createMinute } from './minute.js';
 import { createPhoneBar } from './phone.js';
 import { createPicture } from './picture.js';
 
@@ -45,8 +46,9 @@ function create(state) {
   });
   resized.observe(state.root);
   document.fonts?.addEventListener('loadingdone', state.remeasure);
+  const minute = createMinute(state);
   const silence = listenForKeys(state);
-  return { lead, legend, answer, pictures: [], board, field, inspector, phone, lesson, resized, silence };
+  return { lead, legend, answer, pictures: [], board, field, inspector, phone, lesson, minute, resized, silence };
 }
 
 /** Returns the actions that the parts of the Lab share; each shows its effect before Python answers. */
@@ -199,6 +201,7 @@ function update(state, data) {
   state.lesson.show(data);
   paint(state, data);
   state.inspector.update(data);
+  state.minute.show(data, state.view);
   state.still = false;
 }
 
@@ -239,6 +242,7 @@ function paint(state, data) {
   }
   for (const picture of pictures) picture.show(data, view, shown, state.draws);
   legend.show(data, view, pictures.at(-1));
+  state.minute.place();
   state.draws = false;
 }
 
@@ -252,7 +256,7 @@ function fit(state, data) {
   for (const picture of state.pictures) picture.fit(data, atRow(data));
 }
 
-function destroy({ resized, silence, field, inspector, lead, lesson, remeasure }) {
+function destroy({ resized, silence, field, inspector, lead, lesson, minute, remeasure }) {
   resized.disconnect();
   document.fonts?.removeEventListener('loadingdone', remeasure);
   silence();
@@ -260,6 +264,7 @@ function destroy({ resized, silence, field, inspector, lead, lesson, remeasure }
   inspector.close();
   lead.close();
   lesson.close();
+  minute.close();
 }
 
 export const lab = defineComponent({ create, update, parts: ['numbers', 'selection'], destroy });

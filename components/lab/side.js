@@ -138,9 +138,7 @@ const grey = text => make('p', { className: 'note', textContent: text });
 function wordFacts(data, now) {
   const kind = data.kinds.find(each => each.kind === now.selection.kind);
   const words = data.tokens[kind.queries];
-  const nodes = [
-    grey(_('Token {n} of {count}. Press another word to select it.', { n: now.look + 1, count: words.length })),
-  ];
+  const nodes = [grey(_('Token {n} of {count}.', { n: now.look + 1, count: words.length }))];
   const loss = kind.queries === 'text' ? data.losses?.[now.look] : null;
   if (loss !== null && loss !== undefined) {
     const old = data.losses_before?.[now.look];

@@ -6,6 +6,7 @@ import { tokenText } from '../core/format.js';
 import { px } from '../core/stage/drawing.js';
 import { formatShare } from '../core/stage/sentences.js';
 import { NUMBERED, SHOWN } from '../core/stage/weights.js';
+import { offerMinute } from '../lab/minute.js';
 import { defineComponent } from '../runtime/component.js';
 import { make, setStarredText, setText } from '../widgets/dom.js';
 
@@ -34,6 +35,7 @@ function create(state) {
   const resized = new ResizeObserver(redraw);
   resized.observe(words);
   document.fonts?.addEventListener('loadingdone', redraw); // words move when their font arrives
+  offerMinute();
   return { title, about, words, says, buttons, ways, arc, resized, redraw };
 }
 

@@ -1,0 +1,103 @@
+"""First and later visits in a real browser: the first minute by clicks, the ways to leave it and to begin it again, and
+the place to which a visitor comes back.
+
+    pytest tests/e2e/test_minute.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from app import texts
+
+pytestmark = pytest.mark.browser
+
+ASKS = ("Press a word in the text.", "Press a tile. Each tile is one attention head.",
+        "Press a question about this head.", "Prune this head. The model runs again without it.",
+        "Prune a whole layer: press its name, then prune.", "Undo all changes.",
+        "Write your own text, or choose an example.")
+
+
+def expect_apart(card: Locator, target: Locator) -> None:
+    """Waits until the card is in the window and does not cover the target."""
+    card.page.wait_for_function("""([card, target]) => {
+        const [one, other] = [card, target].map(element => element.getBoundingClientRect());
+        const apart = one.right <= other.left || other.right <= one.left || one.bottom <= other.top
+            || other.bottom <= one.top;
+        return apart && [one, other].every(box => box.top >= 0 && box.bottom <= innerHeight && box.left >= 0
+            && box.right <= innerWidth);
+    }""", arg=[card.element_handle(), target.element_handle()])
+
+
+@pytest.mark.parametrize("language", texts.LANGUAGES)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_first_minute_waits_for_each_step(visit: Callable[..., Page], width: int, language: str):
+    page = visit(phone=width == 390, page="start", lang=language, wait=False)
+    page.set_viewport_size({"width": width, "height": 844 if width == 390 else 800})
+    page.locator(".ways button").last.click()
+    card, target = page.locator(".minute"), page.locator(".pointed")
+    for number, ask in enumerate(ASKS, 1):
+        expect(card).to_contain_text(f"{number} / {len(ASKS)}")
+        expect(card.locator(".ask")).to_have_text(
+            ask if language == "en" else texts.catalogue(language)[ask].string)
+        assert (card.locator(".says").inner_text() != "") is (number > 1)
+        expect(target).to_have_count(1)
+        expect_apart(card, target)
+        expect(page.get_by_role("status").filter(has_text=card.locator(".ask").inner_text())).to_have_count(1)
+        if number == len(ASKS):
+            target.locator("input").fill("Once upon a time there was a king. He")
+            continue
+        name = target.inner_text()
+        target.click()
+        if number == 5:  # the name of the layer, then the button that prunes
+            expect(target).not_to_have_text(name)
+            expect_apart(card, target)
+            target.click()
+    expect(card.locator(".ask")).to_have_text("")
+    expect(target).to_have_count(0)
+    card.get_by_role("button").click()
+    expect(card).to_be_hidden()
+    page.locator(".brand").click()
+    page.locator(".ways button").last.click()
+    page.locator(".words .word").first.wait_for()
+    expect(card).to_be_hidden()  # once for each browser
+
+
+def test_the_first_minute_can_be_left_and_begun_again(visit: Callable[..., Page]):
+    page = visit(page="lab", wait=False)
+    page.locator(".words .word").first.wait_for()
+    card = page.locator(".minute")
+    expect(card).to_be_hidden()  # a link opens a state
+    page.goto(f"{page.url.split('?')[0]}?page=start")
+    page.locator(".ways button").first.click()
+    page.locator(".lesson h1").wait_for()
+    expect(card).to_be_hidden()
+    page.goto(f"{page.url.split('?')[0]}?page=about")
+    page.get_by_role("button", name="Begin the first minute").click()
+    expect(card).to_contain_text("1 / 7")
+    box = page.get_by_role("textbox", name="Text for the model")
+    box.fill("")
+    box.press("Enter")
+    page.wait_for_function("location.search.includes('text=')")
+    page.locator(".word.looks").focus()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    expect(box).not_to_have_value("")  # an example in place of an empty text
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+
+
+def test_a_visitor_comes_back_to_where_they_were(visit: Callable[..., Page]):
+    page = visit(page="lab", text="Tom had a dog", plan="self-2.4g0", wait=False)
+    page.locator(".words .word").first.wait_for()
+    page.goto(page.url.split("?")[0])
+    expect(page.get_by_role("textbox", name="Text for the model")).to_have_value("Tom had a dog")
+    expect(page.locator(".tile.pruned")).to_have_count(1)
+    page.locator(".brand").click()
+    page.locator(".ways button").last.wait_for()
+    page.wait_for_function("location.search.includes('page=start')")
+    page.goto(page.url.split("?")[0])
+    page.locator(".ways button").last.wait_for()  # the start page was where they were
