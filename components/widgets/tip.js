@@ -1,25 +1,21 @@
 // Tips: explanations of a control or a label from the glossary (assets/glossary.json). The page has one bubble, in the
 // browser's top layer, where no container clips the bubble.
 
-import { optionTipPosition, tipPosition } from '../core/attention/layout.js';
+import { tipPosition } from '../core/attention/layout.js';
 import { pageData } from '../core/page_data.js';
 import { _, stateQuery } from '../core/texts.js';
-import { appElement, keyedElement } from '../runtime/streamlit.js';
+import { appElement } from '../runtime/streamlit.js';
 import { make, setAttribute, setStarredText } from './dom.js';
 
 const REST = 400; // ms that the pointer must rest on an element before its tip opens
 const GRACE = 150; // ms within which the pointer can move from the element to the tip
 const SETTLES = 300; // ms after a focus change in which the browser scrolls to the element
-const WORD_JOINER = '\u2060'; // in names that Python protects from Markdown (app/markdown.py)
-const OPTION = '[role="option"]'; // an option of a list, which Streamlit puts at the end of the page
-const OPEN = '[role="combobox"][aria-expanded="true"]'; // the widget whose list is open
 const HOLD = 500; // ms of a long touch on a control, which opens the tip; a short touch presses the control
 
 let bubble = null;
 let owner = null; // the element whose tip is open
 let timer = 0;
 let settled = 0; // time after which the browser has scrolled to the focused element
-let pressed = ''; // tip of the pressed widget, whose list is open until the pointer leaves it
 
 /** Returns the anchor of a term's entry in the guide. */
 export const termAnchor = key => `term-${key.replaceAll(' ', '-')}`;
@@ -58,8 +54,7 @@ function show(element, text, key = '') {
 
 /** Places the bubble beside its element. */
 function place() {
-  const position = owner.matches(OPTION) ? optionTipPosition : tipPosition;
-  const { left, top } = position(owner.getBoundingClientRect(), bubble.getBoundingClientRect(), {
+  const { left, top } = tipPosition(owner.getBoundingClientRect(), bubble.getBoundingClientRect(), {
     width: document.documentElement.clientWidth,
     height: document.documentElement.clientHeight,
   });
@@ -107,73 +102,11 @@ export function addTip(element, key) {
 export const termElement = (key, textContent) =>
   addTip(make('span', { className: 'term', tabIndex: 0, textContent }), key);
 
-// Streamlit widgets without a visible label, and thus without a help icon: key -> term.
-const WIDGETS = {
-  text: 'text',
-  model: 'model',
-  compared: 'beside',
-  hidden: 'hidden',
-  memory: 'memory',
-  continue: 'continuation',
-  length: 'length',
-  claim: 'claim',
+const onPress = event => {
+  if (owner && !event.composedPath().some(node => node === owner || node === bubble)) hide();
 };
 
-// Streamlit widgets whose options have a tip each: the start of the key -> function that returns the tip of an option.
-const OPTIONS = { section: termText };
-
-/** Returns the explanation of the term in an option's name, which can follow the name of a group; empty if none. */
-function termText(option) {
-  const name = option.split(/: |：/).at(-1);
-  const key = Object.keys(pageData.glossary).find(each => _(pageData.glossary[each][0]) === name);
-  return key ? glossaryText(key) : '';
-}
-
-/** Gives each option of a Streamlit widget its own tip: `textOf` returns the tip of an option's name, or ''. */
-export function addOptionTips(widgetKey, textOf) {
-  OPTIONS[widgetKey] = textOf;
-}
-
-/** Returns [element with the tip, text of the tip] of a Streamlit widget or of one of its options; null without tip. */
-function widgetOf(target) {
-  const listed = target.closest(OPTION);
-  const [widget, key] = keyedElement(listed ? (document.querySelector(OPEN) ?? listed) : target) ?? [];
-  if (!widget) return null;
-  const textOf = OPTIONS[key.split('-')[0]];
-  const option = listed ?? target.closest('button');
-  const name = option?.textContent || widget.querySelector('input')?.value; // a closed list has the tip of its value
-  const text = textOf && name ? textOf(name.replaceAll(WORD_JOINER, '')) : '';
-  if (text) return [name === option?.textContent ? option : widget, text];
-  return !listed && Object.hasOwn(WIDGETS, key) ? [widget, glossaryText(WIDGETS[key])] : null;
-}
-
-function onWidget(event) {
-  const termWidget = widgetOf(event.target);
-  if (event.type === 'pointerover' && pressed) {
-    if (pressed === termWidget?.[1]) return;
-    pressed = '';
-  }
-  if (!termWidget || owner === termWidget[0] || (event.type === 'pointerover' && event.pointerType !== 'mouse')) return;
-  if (event.type === 'focusin' && !event.target.matches(':focus-visible')) return;
-  if (event.type === 'focusin') setAttribute(event.target, 'aria-description', termWidget[1]);
-  // The tip of a text field opens only on hover, because on focus it would cover the field.
-  if (event.type === 'focusin' && event.target.matches('input, textarea')) return;
-  later(() => show(...termWidget), REST);
-}
-
-const offWidget = event => {
-  const termWidget = widgetOf(event.target);
-  if (!termWidget || termWidget[0].contains(event.relatedTarget) || event.relatedTarget === bubble) return;
-  later(hide, GRACE);
-};
-
-function onPress(event) {
-  const termWidget = widgetOf(event.target);
-  pressed = termWidget ? termWidget[1] : '';
-  if (termWidget || (owner && !event.composedPath().some(node => node === owner || node === bubble))) hide();
-}
-
-/** Adds the listeners that open tips of widgets, and that close any tip: Escape, a click outside, typing, scrolling. */
+/** Adds the listeners that close any tip: Escape, a click outside, typing, scrolling. */
 export function listenForTips() {
   globalThis.attentionLabTips?.abort();
   const { signal } = (globalThis.attentionLabTips = new AbortController());
@@ -187,6 +120,4 @@ export function listenForTips() {
   document.addEventListener('pointerdown', onPress, options);
   document.addEventListener('scroll', () => (owner && performance.now() < settled ? place() : hide()), options);
   document.addEventListener('input', hide, options);
-  for (const type of ['pointerover', 'focusin']) document.addEventListener(type, onWidget, options);
-  for (const type of ['pointerout', 'focusout']) document.addEventListener(type, offWidget, options);
 }

@@ -12,6 +12,7 @@ import numpy
 import pytest
 
 from app import texts
+from app.lab.tools import TOOLS
 from app.state.lab_state import PAGES
 from app.texts import LANGUAGES
 from models import HeadPlan, catalogue, load, run
@@ -85,3 +86,8 @@ def test_the_guide_reports_what_a_link_could_not_open():
     app = opened(page="about", claim="*nope*")
     (problem,) = sent(app, "guide")[0]["problems"]
     assert "*nope*" in problem
+
+
+def test_the_tip_of_every_tool_is_in_the_glossary():
+    tips = {tool.tip for tool in TOOLS if tool.tip}
+    assert len(tips) > 10 and tips <= set(texts.glossary())

@@ -7,7 +7,6 @@ import {
   labelSize,
   mapLayout,
   mapStep,
-  optionTipPosition,
   tileSide,
   tipPosition,
 } from '../../components/core/attention/layout.js';
@@ -180,13 +179,4 @@ test('labels become smaller before one is left out, in px of the screen', () => 
   assert.ok(size * 1.6 >= 16 && size < 11.25);
   // nor of 26 tokens, which have 13.5 px each
   assert.equal(labelSize(8.46, 15, 1.6).every, 1);
-});
-
-test('the tip of an option is beside the list', () => {
-  const screen = { width: 400, height: 300 };
-  const size = { width: 100, height: 40 };
-  const option = (left, top) => ({ left, right: left + 120, top });
-  assert.deepEqual(optionTipPosition(option(20, 50), size, screen), { left: 146, top: 50 });
-  assert.deepEqual(optionTipPosition(option(200, 50), size, screen), { left: 94, top: 50 });
-  assert.deepEqual(optionTipPosition(option(20, 290), size, screen), { left: 146, top: 254 });
 });

@@ -148,14 +148,3 @@ export function tipPosition(word, { width, height }, screen) {
   const fits = under + height + GAP <= screen.height;
   return { left, top: fits ? under : Math.max(GAP, word.top - GAP - height) };
 }
-
-/**
- * Returns {left, top} of the tip of an option in px of the window: beside the list, so that the tip covers no option.
- * @param {{left: number, right: number, top: number}} option
- */
-export function optionTipPosition(option, { width, height }, screen) {
-  const right = option.right + GAP;
-  const fits = right + width + GAP <= screen.width;
-  const top = Math.max(GAP, Math.min(option.top, screen.height - height - GAP));
-  return { left: fits ? right : Math.max(GAP, option.left - GAP - width), top };
-}
