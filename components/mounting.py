@@ -22,8 +22,8 @@ from components.payload import pack
 FOLDER = Path(__file__).parent
 STYLE_ID = "attention-lab-style"  # id of the element with the style sheet, as in components/runtime/streamlit.js
 
-# components whose style begins with theme.css instead of shared.css
-THEMED = ("bar", "guide", "lab", "models", "start")
+THEMED = ("bar", "findings", "guide", "lab", "models", "start")  # their style begins with theme.css, not shared.css
+WITH_FIGURE = ("findings",)  # components that contain a chart of components/figure
 OVER_LAB = ("training",)  # components whose style is applied after that of the Lab (components/main.js)
 
 # Streamlit sends a component's script and style with every change of its data. Therefore all code and all styles are in
@@ -137,6 +137,8 @@ def styles() -> dict[str, str]:
         name = path.parent.name
         base = FOLDER / ("theme.css" if name in THEMED else "shared.css")
         start = "" if name in OVER_LAB else base.read_text("utf-8")
+        if name in WITH_FIGURE:
+            start += (FOLDER / "figure" / "figure.css").read_text("utf-8")
         sheets[name] = sheets.get(name, start) + path.read_text("utf-8")
     return {name: _short(sheet) for name, sheet in sheets.items()}
 

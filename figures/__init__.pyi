@@ -7,9 +7,6 @@ from figures.curves.claims import (
 from figures.curves.claims import (
     seed_lines as seed_lines,
 )
-from figures.curves.claims import (
-    statements as statements,
-)
 from figures.curves.constants import (
     drop_curves as drop_curves,
 )

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-TEXT_LINE = 16  # height in px of a line of a text inside a chart
 Scale = Literal["linear", "log2", "symlog", "band"]
 
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import altair as alt
 
-from figures.lines import TEXT_LINE, Layout, Outline, Series
-from figures.theme import DASHES, SHAPES, Look, Theme, colour
+from figures.lines import Layout, Outline, Series
+from figures.theme import DASHES, SHAPES, Theme, colour
 from models.messages import message
 
 
@@ -55,57 +55,6 @@ def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title:
         tooltip=[alt.Tooltip("name:N", title=message("name")), alt.Tooltip("which:N", title=message("origin")),
                  alt.Tooltip("shown:N", title=title)]).add_params(picked))
     return alt.layer(*layers).properties(width=480, height=alt.Step(26))
-
-
-MARK, WORD = 24, 138  # width in px of the column of marks, and of the column of their words
-STARTS = {"text": 0.0, "source": 0.32, "ours": 0.66}  # column of the wide picture -> where it begins, share of the rest
-
-
-def statement_rows(looks: Mapping[str, Look], titles: Mapping[str, str], hints: Sequence[tuple[str, str]], height: int,
-                   form: str, theme: Theme) -> Any:
-    """Returns the chart of figures.curves.claims.statements without its datasets."""
-    picked = alt.selection_point(name="picked", fields=["label"], bind="legend")
-    pointed = alt.selection_point(name="pointed", fields=["key"], on="pointerover", clear="pointerout", empty=False)
-    opacity = alt.condition(picked, alt.value(1), alt.value(0.15))
-    top, middle = (alt.Y(f"{form}_{place}:Q", scale=None, axis=None) for place in ("top", "middle"))
-    rows = alt.Chart(alt.NamedData(name="rows0")).encode(
-        tooltip=[alt.Tooltip(f"{field}:N", title=title) for field, title in hints])
-    # The rectangle makes the whole row clickable. It is drawn first, because it would cover the text.
-    layers: list[Any] = [rows.mark_rect(cursor="pointer", fill=colour("accent", theme)).encode(
-        x=alt.value(0), x2=alt.value("width"), y=top, y2=f"{form}_bottom:Q",
-        opacity=alt.condition(pointed, alt.value(0.12), alt.value(0.001))).add_params(picked, pointed)]
-    ranges = {"stroke": [colour(look.colour, theme) for look in looks.values()],
-              "fill": [colour(look.colour, theme) if look.is_filled else "transparent" for look in looks.values()],
-              "shape": [look.shape for look in looks.values()]}
-    legend = alt.Legend(title=None, symbolSize=105, offset=12)
-    stroke, fill, shape = (channel("label:N", legend=legend, scale=alt.Scale(domain=list(looks), range=ranges[name]))
-                           for name, channel in (("stroke", alt.Stroke), ("fill", alt.Fill), ("shape", alt.Shape)))
-    layers.append(rows.mark_point(size=105, strokeWidth=2.2, strokeCap="round", cursor="pointer").encode(
-        x=alt.value(MARK / 2 - 3), y=middle, opacity=opacity, stroke=stroke, fill=fill, shape=shape))
-    text: dict[str, Any] = {"align": "left", "baseline": "top", "fontSize": 12.5, "lineBreak": "\n",
-                            "lineHeight": TEXT_LINE, "dy": 4, "cursor": "pointer"}
-    if form == "narrow":
-        layers.append(rows.mark_text(**text | {"fontWeight": 600}).encode(x=alt.value(MARK), y=top, text="word:N",
-                                                                          opacity=opacity))
-        layers.append(rows.mark_text(**text | {"dy": 4 + TEXT_LINE}).encode(x=alt.value(MARK), y=top, text="lines:N",
-                                                                            opacity=opacity))
-    rest = f"(width - {MARK + WORD})"
-    columns = [("verdict", "verdict_lines", f"{MARK}"), *(
-        (field, f"{field}_lines", f"{MARK + WORD} + {start} * {rest}") for field, start in STARTS.items())]
-    for field, lines, left in columns if form == "wide" else ():
-        place = {"x": alt.value(alt.ExprRef(left))}
-        layers.append(rows.mark_text(**text).encode(**place, y=top, text=f"{lines}:N", opacity=opacity))
-        layers.append(alt.Chart(alt.InlineData(values=[{"title": titles[field]}])).mark_text(
-            align="left", baseline="top", fontSize=12, fill=colour("faint", theme)).encode(
-            **place, y=alt.value(0), text="title:N"))
-    # a chevron shows that the row opens something
-    layers.append(rows.mark_text(align="right", baseline="top", fontSize=17, dy=1, cursor="pointer",
-                                 fill=colour("accent", theme)).encode(
-        x=alt.value("width"), y=top, text=alt.value("›"), opacity=opacity))
-    layers.append(alt.Chart(alt.NamedData(name="heads0")).mark_text(
-        align="left", baseline="middle", fontSize=13, fontWeight=600, limit=alt.ExprRef("width")).encode(
-        x=alt.value(0), y=middle, text="text:N"))
-    return alt.layer(*layers).properties(width=1000, height=height)
 
 
 class _Drawing:

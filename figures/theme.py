@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 Theme = Literal["light", "dark", "print"]
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
@@ -13,20 +13,6 @@ ROLES = ("ink", "faint", "line", "ground", "accent")  # colours that belong to n
 # lengths in px of dashes and gaps, alternating
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [13, 4], [1, 5])
 SHAPES = ("circle", "diamond", "triangle-up", "square", "cross", "triangle-down")
-
-
-class Look(NamedTuple):
-    """A mark that differs from others not only in its colour.
-
-    Attributes:
-        colour: index of a model's colour, or one of ROLES.
-        shape: shape of Vega, or a path of SVG.
-        is_filled: False for an outline.
-    """
-
-    colour: int | str
-    shape: str
-    is_filled: bool
 
 
 @cache
@@ -50,13 +36,13 @@ def config(theme: Theme = "light") -> dict[str, Any]:
     """
     colours = palette(theme)
     ink, faint, line, accent = colours["ink"], colours["faint"], colours["line"], colours["accent"]
-    text = {"labelColor": faint, "titleColor": ink, "labelFontSize": 12, "titleFontSize": 13}
+    text = {"labelColor": faint, "titleColor": ink, "labelFontSize": 13, "titleFontSize": 13}
     return {
         "background": colours["ground"] if theme == "print" else "transparent",
         "font": FONT,
         "view": {"stroke": None},
         "title": {"color": ink, "subtitleColor": faint, "anchor": "start", "fontSize": 14, "fontWeight": 600,
-                  "subtitleFontSize": 12, "offset": 8},
+                  "subtitleFontSize": 13, "offset": 8},
         "axis": {**text, "titleFontWeight": "normal", "gridColor": line, "domainColor": line, "tickColor": line,
                  "labelOverlap": "greedy", "titlePadding": 8},
         # Titles of vertical axes are above the axis and horizontal, so that they are easy to read.
@@ -69,9 +55,9 @@ def config(theme: Theme = "light") -> dict[str, Any]:
                    "symbolStrokeWidth": 2.5},
         "range": {"category": colours["series"], "heatmap": colours["sequential"], "ramp": colours["sequential"],
                   "diverging": colours["diverging"]},
-        "style": {"reference": {"stroke": faint}, "reference-label": {"fill": faint, "stroke": None, "fontSize": 12},
+        "style": {"reference": {"stroke": faint}, "reference-label": {"fill": faint, "stroke": None, "fontSize": 13},
                   "position": {"stroke": ink}, "mark-on-dark": {"fill": ink},
-                  "guide-label": {"fontSize": 12}},
+                  "guide-label": {"fontSize": 13}},
         "text": {"color": ink},
         "rule": {"color": faint},
         "point": {"color": accent},

@@ -24,8 +24,8 @@ bar `o` is the value, `[` and `]` the interval, `|` zero, and `:` the margin or 
 the 90% interval of a mean.
 
 `python -m tools.findings` writes this file from `studies/claims/verdicts.json`. The rule is in
-`studies/claims/rules.md`; [assets/method.md](../assets/method.md) describes trainings and measurements. The Results
-page has tables and charts of each statement.
+`studies/claims/rules.md`; [assets/method.md](../assets/method.md) describes trainings and measurements. The page
+Findings has tables and charts of each statement.
 """
 
 

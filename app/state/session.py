@@ -22,7 +22,7 @@ from models.labs.foreign import is_foreign
 from models.messages import message
 
 # Keys of Streamlit's widgets.
-CLAIM, SOURCE, PASTED, UPLOADED = "claim", "texts of constants", "pasted text", "uploaded text"
+SOURCE, PASTED, UPLOADED = "texts of constants", "pasted text", "uploaded text"
 HUB_ID, FOLDER, LOOKED, JOB_PROBLEM = "hub id", "folder", "looked", "job problem"
 _WHOLE = "whole library"
 LAST = "attention-lab-last"  # name of the cookie with the query of the last state (components/runtime/visitor.js)

@@ -35,9 +35,7 @@ def figure(*, key: str, spec: Spec, title: str, models: Sequence[str], what: str
         at: the marked position.
         here: label of the marked position in the files.
         is_drawn: False to show only the table and the download menu, for a chart that plotly draws.
-        on_event: called with {type: at, x, sequence} when a position is chosen in the chart, and with {type: pick,
-            value, sequence} when a row is chosen; `spec["usermeta"]["picks"]` is the field of the value. The browser
-            then scrolls to the element that has the value as its id.
+        on_event: called with {type: at, x, sequence} when a position is chosen in the chart.
     """
     header = {"spec": spec, "title": title, "alt": alt or spec.get("description", ""), "models": list(models),
               "what": what, "about": list(about), "at": at}

@@ -1,13 +1,12 @@
 // A chart on the page, drawn by Vega, with a table of the chart's numbers and a download menu.
 
 import { formatFigure } from '../core/csv.js';
-import { fitSpec, picksOf, positions, tableOf } from '../core/figure/spec.js';
+import { fitSpec, positions, tableOf } from '../core/figure/spec.js';
 import { visibleText } from '../core/format.js';
 import { pageData } from '../core/page_data.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { groupPosition, moveGroup } from '../runtime/group.js';
-import { revealElement } from '../runtime/reveal.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 import { createDownloadMenu } from '../widgets/download_menu.js';
 import { figureFiles } from './files.js';
@@ -99,7 +98,7 @@ async function draw(state) {
   const theme = dark ? 'dark' : 'light';
   const { themes, recolouring } = pageData.figures;
   const font = getComputedStyle(state.root).fontFamily;
-  const { chooses = false, picks } = data.spec.usermeta ?? {};
+  const { chooses = false } = data.spec.usermeta ?? {};
   const fit = narrower =>
     fitSpec(data.spec, {
       width,
@@ -131,7 +130,6 @@ async function draw(state) {
     if (!chooses) plot.removeAttribute('tabindex');
     state.problem.hidden = true;
     if (chooses) result.view.addEventListener('click', (_event, item) => choose(state, positionOf(item)));
-    if (picks) result.view.addEventListener('click', (_event, item) => pick(state, datumOf(item)?.[picks]));
   } catch {
     if (turn !== state.turn) return;
     state.width = 0;
@@ -144,19 +142,8 @@ async function draw(state) {
 const widthOf = place =>
   Number.parseFloat((place.querySelector('svg') ?? place.querySelector('canvas'))?.getAttribute('width') ?? '0');
 
-/** Returns the datum of a mark, or of the nearest mark. */
-const datumOf = item => item?.datum?.datum ?? item?.datum;
-
-/** Returns the horizontal position of a mark's datum. */
-const positionOf = item => datumOf(item)?.x;
-
-/** Chooses a row of the chart: sends the row's value, and shows the element whose id is this value. */
-function pick(state, value) {
-  if (value === undefined) return;
-  state.send({ type: 'pick', value });
-  state.reveal?.abort();
-  state.reveal = revealElement(value);
-}
+/** Returns the horizontal position of the datum of a mark, or of the nearest mark. */
+const positionOf = item => (item?.datum?.datum ?? item?.datum)?.x;
 
 /** Chooses a position; the mark moves immediately. */
 function choose(state, x) {
@@ -187,20 +174,13 @@ function showTable(state, shown) {
   setAttribute(state.switcher, 'aria-expanded', shown);
   if (!shown) return state.table.replaceChildren();
   const { columns, rows } = tableOf(state.data.spec);
-  const picks = picksOf(state.data.spec);
-  state.table.classList.toggle('sentences', picks.length > 0);
   const textOf = value => (typeof value === 'number' ? formatFigure(value) : visibleText(value));
-  const cell = (value, row, column) =>
-    // the second column of a chart whose rows can be chosen has the name of the row
-    picks.length && column === 1
-      ? make('td', {}, make('button', { textContent: textOf(value), onclick: () => pick(state, picks[row]) }))
-      : make('td', { textContent: textOf(value) });
   state.table.replaceChildren(
     make('thead', {}, make('tr', {}, ...columns.map(textContent => make('th', { textContent, scope: 'col' })))),
     make(
       'tbody',
       {},
-      ...rows.map((row, index) => make('tr', {}, ...row.map((value, column) => cell(value, index, column)))),
+      ...rows.map(row => make('tr', {}, ...row.map(value => make('td', { textContent: textOf(value) })))),
     ),
   );
 }
@@ -212,14 +192,25 @@ function offer(state) {
   return { title, about: lines, models, what, table: () => tableOf(spec), figure: figureFiles(spec, at) };
 }
 
-export const figure = defineComponent({
-  create,
-  update,
-  parts: [],
-  destroy: ({ observer, take, result, reveal }) => {
-    reveal?.abort();
-    result?.finalize();
-    observer.disconnect();
-    take.close();
-  },
-});
+function destroy({ observer, take, result }) {
+  result?.finalize();
+  observer.disconnect();
+  take.close();
+}
+
+/** Creates a chart inside another component: {show(data, dark), close()}, with the data of components/figure. */
+export function createFigure(root) {
+  /** @type {any} */
+  const state = { root, waiting: () => [] };
+  state.send = ({ x }) => (state.data = { ...state.data, at: x }); // a position that is chosen stays in the browser
+  Object.assign(state, create(state));
+  const show = (data, dark) => {
+    Object.assign(state, { data: data.title === state.data?.title ? { ...data, at: state.data.at } : data, dark });
+    state.fresh = true;
+    update(state, state.data);
+    state.fresh = false;
+  };
+  return { show, close: () => destroy(state) };
+}
+
+export const figure = defineComponent({ create, update, parts: [], destroy });

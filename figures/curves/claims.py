@@ -1,97 +1,20 @@
-"""Charts of Findings: all statements, the numbers of the paper beside our numbers, and learning curves."""
+"""Charts of Findings: the numbers of the paper beside our numbers, and learning curves."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
 from figures.line_charts import line_parts
-from figures.lines import TEXT_LINE, Layout, Panel, Point, Rule, Series
-from figures.tables import Column, Narrow, Parts, charted, format_value, sentence
-from figures.theme import Look, Theme
+from figures.lines import Layout, Panel, Point, Rule, Series
+from figures.tables import Column, Parts, charted, format_value, sentence
+from figures.theme import Theme
 from models.messages import message
 
 SOURCE = "source"  # value of `which` for the numbers of the paper
 _SOURCE = ("accent", 1)  # colour and shape
 _OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint", 1))
-
-ROW, SPACE = 21, 8  # height in px of a row of one line, and of a gap
-NARROW = 1150  # width of the page in px below which the picture has no columns of numbers
-CHARACTERS = 44  # in a line of the narrow picture; a Chinese character counts twice
-WORD_CHARACTERS = 20  # in a line of the column of verdicts
-COLUMNS = {"text": 45, "source": 44, "ours": 44}  # column of the wide picture -> characters in a line
-
-
-@charted
-def statements(rows: Sequence[Mapping[str, str]], title: str, looks: Mapping[str, Look], words: Mapping[str, str],
-               theme: Theme = "light") -> Parts:
-    """Returns a picture of all statements, one row each: the mark of the verdict, the source's number and ours.
-
-    Rows with the same verdict are below its title. In every row the mark is beside the verdict's word, on narrow pages
-    too. Texts and numbers are broken into lines, because none may be cut. On a page that is narrower than NARROW the
-    picture has the marks and the statements alone. A click on a row selects its `key`, see usermeta.picks in
-    components/figure.
-
-    Args:
-        rows: short (short title of the claim), key, text, source, ours, verdict and meaning (of the
-            verdict, for the tooltip) of each statement, in the reader's language, ordered by verdict.
-        title: title of the picture.
-        looks: verdict in the reader's language -> its mark, in the order of the legend.
-        words: text, source, ours and verdict -> title of this column in the reader's language.
-        theme: see figures.theme.
-    """
-    counts = {word: sum(row["verdict"] == word for row in rows) for word in looks}
-    labels = {word: f"{word} ({count})" for word, count in counts.items() if count}
-    placed: list[dict[str, Any]] = []
-    heads: list[dict[str, Any]] = []
-    wide, narrow = ROW, 0  # the wide picture begins with the titles of its columns
-    for row in rows:
-        if not heads or heads[-1]["text"] != labels[row["verdict"]]:
-            heads.append({"text": labels[row["verdict"]], "wide_middle": wide + SPACE + ROW / 2,
-                          "narrow_middle": narrow + SPACE + ROW / 2})
-            wide, narrow = wide + SPACE + ROW, narrow + SPACE + ROW
-        lines = _lines(row["text"])
-        columns = {field: _lines(row[field], most) for field, most in COLUMNS.items()} | {
-            "verdict": [row["verdict"], *_lines(row["short"], WORD_CHARACTERS)]}
-        height = TEXT_LINE * (1 + len(lines)) + SPACE  # the first line has the verdict's word
-        wide_height = TEXT_LINE * (max(map(len, columns.values())) - 1) + ROW
-        placed.append({**row, "label": labels[row["verdict"]], "lines": "\n".join(lines),
-                       "word": f"{row['verdict']} · {row['short']}",
-                       **{f"{field}_lines": "\n".join(parts) for field, parts in columns.items()},
-                       "wide_top": wide, "wide_middle": wide + ROW / 2, "wide_bottom": wide + wide_height,
-                       "narrow_top": narrow, "narrow_middle": narrow + ROW / 2, "narrow_bottom": narrow + height})
-        wide, narrow = wide + wide_height, narrow + height
-    look_by_label = {label: looks[word] for word, label in labels.items()}
-    hints = [(field if field != "verdict" else "meaning", word) for field, word in words.items()]
-
-    def build(form: str = "wide", height: int = wide) -> Any:
-        from figures.plots import statement_rows  # imports altair
-
-        return statement_rows(look_by_label, words, hints, height, form, theme)
-
-    counted = [message("{verdict}: {count}", verdict=word, count=count) for word, count in counts.items() if count]
-    return Parts(("statements", tuple(look_by_label.items()), tuple(words.items()), wide, narrow, theme), build,
-                 {"rows0": placed, "heads0": heads},
-                 [Column("short", message("claim")), *(Column(field, word) for field, word in words.items())], title,
-                 sentence(title, "", counted), theme, {"picks": "key", "width": 1080},
-                 Narrow(NARROW, lambda: build("narrow", narrow)))
-
-
-def _lines(text: str, most: int = CHARACTERS) -> list[str]:
-    """Returns the lines of a text; between Chinese characters a line can end anywhere, at a no-break space nowhere."""
-    lines, room = [""], most
-    for word in re.findall(r"(?:[^\s\u2e80-\uffee]|\u00a0)+[ \n]*|[\u2e80-\uffee]\s*", text):
-        width = sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in word.rstrip())
-        # no line begins with a punctuation mark
-        if width > room and lines[-1] and unicodedata.category(word[0])[0] != "P":
-            lines[-1], room = lines[-1].rstrip(), most
-            lines.append("")
-        lines[-1] += word
-        room -= width + len(word) - len(word.rstrip())
-    return lines
 
 
 @charted

@@ -1,4 +1,5 @@
-"""Reads the statements, studies/statements/KEY.toml: text, source and its number, contrast, margin, reason."""
+"""Reads the statements, studies/statements/KEY.toml: text, source and its number, contrast, margin, reason, and
+its place in the Lab: model, tool, and models beside it."""
 
 from __future__ import annotations
 
@@ -14,6 +15,11 @@ from studies.claims.stored_text import Table
 
 STATEMENTS = Path(__file__).parents[1] / "statements"
 TEXTS = ("text", "source", "basis", "contrast", "reason", "tested")
+
+
+def keys() -> list[str]:
+    """Returns the keys of all statements, sorted."""
+    return sorted(path.stem for path in STATEMENTS.glob("*.toml"))
 
 
 @functools.cache

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -25,9 +24,6 @@ TEXT = "The cat [sat] on the mat."
 FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}], [None], ["x"], (), {}, {"a": 1},
                      set(), object(), LabState, "no such thing", "\x00", "x" * 100_000, 7.0]
 
-# widget key -> callback that Streamlit calls when the widget changes
-WIDGETS: dict[str, Callable[[], object]] = {session.CLAIM: events.on_claim}
-
 
 def named(value: object) -> str:
     """Returns a short form of a value, for the name of a test."""
@@ -42,15 +38,6 @@ def visitor(monkeypatch) -> dict[str, Any]:
     for module in (session, yours):
         monkeypatch.setattr(module, "st", SimpleNamespace(session_state=state))
     return state
-
-
-@pytest.mark.parametrize("value", FORGED, ids=named)
-@pytest.mark.parametrize("key", WIDGETS)
-def test_a_forged_value_changes_nothing(key: str, value: Any, visitor):
-    expected = visitor["visit"].history.present
-    visitor[key] = value
-    WIDGETS[key]()
-    assert visitor["visit"].history.present == expected
 
 
 @pytest.mark.parametrize("value", FORGED, ids=named)

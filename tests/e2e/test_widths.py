@@ -70,20 +70,6 @@ def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page]):
             assert page.locator("[data-testid=stMain]").evaluate(SLIDES) == 0, (name, width)
 
 
-LINES = """() => [...document.querySelectorAll('td, th')].filter(cell => cell.checkVisibility()).map(cell => {
-    const range = document.createRange();
-    range.selectNodeContents(cell);
-    return [cell.innerText, new Set([...range.getClientRects()].map(box => Math.round(box.bottom / 6))).size];
-})"""
-
-
-def test_no_cell_of_a_table_of_results_has_four_lines_on_a_phone(visit: Callable[..., Page]):
-    page = visit(phone=True, wait=False, page="results", claim="synthesizer")
-    page.locator("td").first.wait_for(timeout=60_000)
-    lines = page.evaluate(LINES)
-    assert len(lines) > 20 and not [text for text, count in lines if count > 3]
-
-
 def test_the_opening_is_read_from_the_last_row_at_1920(visit: Callable[..., Page]):
     """The sentence and what is said of it are large enough for a projector's screen."""
     page = visit(first=True, wait=False)

@@ -7,7 +7,6 @@ import {
   fitSpec,
   frameSpec,
   panelsBeside,
-  picksOf,
   positions,
   recolour,
   tableOf,
@@ -69,7 +68,7 @@ test('all panels of a chart together have the available width', () => {
 
 test('a legend has as many columns as its labels leave room for', () => {
   const columns = width => fitSpec(spec(), { width, config: CONFIG }).config.legend.columns;
-  assert.deepEqual([columns(60), columns(157), columns(800)], [1, 2, 10]);
+  assert.deepEqual([columns(60), columns(160), columns(800)], [1, 2, 10]);
   assert.equal(fitSpec(spec(), { width: 60, config: CONFIG }).config.legend.orient, 'top');
 });
 
@@ -112,24 +111,16 @@ test('a table has the rows of all panels, without empty columns', () => {
   });
 });
 
-test('rows that can be chosen have a value for each row of the table', () => {
-  const rows = { rows0: [{ key: 'a-b', text: 'A' }], heads0: [{ text: 'H' }], rows1: [{ key: 'c-d', text: 'C' }] };
-  const picks = { table: [['text', 'Text']], picks: 'key' };
-  assert.deepEqual(picksOf({ datasets: rows, usermeta: picks }), ['a-b', 'c-d']);
-  assert.deepEqual(tableOf({ datasets: rows, usermeta: picks }).rows, [['A'], ['C']]);
-  assert.deepEqual(picksOf(spec()), []);
-});
-
 test('a chart has its narrow form on a page below the given width', () => {
   const frame = { layer: [{ mark: '#0068a8' }], height: 7 };
-  const given = spec(1, { description: 'words', usermeta: { narrow: { below: 500, frame }, picks: 'key' } });
+  const given = spec(1, { description: 'words', usermeta: { narrow: { below: 500, frame } } });
   const colours = { '#0068a8': '#fff' };
   const [narrow, wide] = [499, 500].map(width => fitSpec(given, { width, config: CONFIG, colours }));
   assert.deepEqual([narrow.layer[0].mark, narrow.height, narrow.width], ['#fff', 7, 499]);
   assert.deepEqual([wide.layer[0].mark, wide.height], ['line', undefined]);
   for (const form of [narrow, wide]) {
     assert.equal(form.datasets, given.datasets);
-    assert.deepEqual([form.description, form.usermeta], ['words', { picks: 'key' }]);
+    assert.deepEqual([form.description, form.usermeta], ['words', {}]);
   }
 });
 

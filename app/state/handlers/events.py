@@ -12,7 +12,6 @@ from typing import Any
 from app.state import session, visit
 from app.state.handlers.lesson_events import leave_lesson
 from app.state.lab_state import (
-    CLAIMS,
     FIRST_PAGE,
     LAB,
     LAST,
@@ -23,7 +22,7 @@ from app.state.lab_state import (
 )
 from app.state.lessons.lesson_files import Place
 from app.state.link import lab_of, read_query
-from app.state.session import history, is_index, widget
+from app.state.session import history, is_index
 from app.texts import LANGUAGES
 from models import cached, catalogue
 from models.messages import message
@@ -88,21 +87,6 @@ def open_model(name: str) -> None:
 @session.exclusive
 def go_to(page: str) -> None:
     history().do(replace(history().present, page=page))
-
-
-@session.exclusive
-def on_claim() -> None:
-    """Handles the choice of a claim on the Results page."""
-    if widget(session.CLAIM, str) in CLAIMS:
-        history().do(replace(history().present, claim=widget(session.CLAIM, str)), merge="viewing")
-
-
-def on_statement(event: dict[str, Any]) -> None:
-    """Handles the choice of a statement in the picture of all statements: shows its claim."""
-    statement = event.get("value")
-    claim = statement.partition("-")[0] if isinstance(statement, str) else ""
-    if event.get("type") == "pick" and claim in CLAIMS:
-        history().do(replace(history().present, claim=claim), merge="viewing")
 
 
 def on_toolbar(event: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ import { textWidth, wrapText } from '../picture/svg.js';
 
 const GAP = 20; // gap in px between two panels
 const BESIDE = 64; // width in px of a panel's vertical axis and of its right edge
-const LABEL = 12; // size in px of the text in the legend
+const LABEL = 13; // size in px of the text in the legend
 const SAMPLE = 56; // width in px of a legend's sample and of the space after its label
 const LINE = 17; // height in px of a line below a chart in a file
 
@@ -160,13 +160,6 @@ export function tableOf({ datasets = {}, usermeta = {} }) {
     rows: rows.map(row => columns.map(([field]) => row[field] ?? '')),
   };
 }
-
-/**
- * Returns the value of each row of the table that a click on the row chooses; empty if rows cannot be chosen.
- * @param {any} spec
- */
-export const picksOf = ({ datasets = {}, usermeta = {} }) =>
-  usermeta.picks ? rowsOf(datasets).map(row => row[usermeta.picks]) : [];
 
 /** Returns the rows of a chart's table: those of all datasets whose names begin with `rows`. */
 const rowsOf = datasets => Object.entries(datasets).flatMap(([name, rows]) => (name.startsWith('rows') ? rows : []));

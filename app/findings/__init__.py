@@ -1,0 +1,1 @@
+"""The page Findings: what papers state, what our models show, and a verdict on each statement."""

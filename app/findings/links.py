@@ -1,0 +1,20 @@
+"""The link of each statement into the Lab; a statement's file names the model, the tool, and models beside it."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from app import texts
+from app.state.lab_state import CLAIMS, LAB
+from studies.claims import statement_file
+
+
+def query(key: str) -> str:
+    """Returns the query of a statement's state in the Lab, in the visitor's language; empty without one."""
+    place = statement_file.entry(key).get("lab", "") if key in CLAIMS and "-" in key else ""
+    if not place:
+        return ""
+    model, tool, *beside = place.split()
+    language = "" if texts.language() == texts.ENGLISH else texts.language()
+    fields = {"page": LAB, "model": model, "with": " ".join(beside), "lab": tool, "lang": language}
+    return urlencode({name: value for name, value in fields.items() if value})

@@ -1,0 +1,104 @@
+"""The page Findings: one component below the header, for the Streamlit script and for the events route."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app.findings import charts, events, statement
+from app.findings.statement import MARKS
+from app.markdown import translated
+from app.panels.page import frame, live
+from app.server import caches
+from app.state.lab_state import LabState
+from app.texts import _
+from components.findings import findings as component
+from components.mounting import Part
+from studies import claims
+from studies.claims import WORDS, Claim, Statement, verdict_file
+
+METHOD = Path(__file__).parents[2] / "assets" / "method.md"
+
+
+def page() -> None:
+    """Displays the page in the Streamlit script. The charts follow over the events route."""
+    live.draw(_parts)
+    with st.expander(_("Methods")):
+        st.markdown(translated(METHOD.read_text(encoding="utf-8")))
+
+
+def _parts(state: LabState, problems: Sequence[str], follows: bool = False, drawn: bool = False) -> list[Part]:
+    """Returns the component.
+
+    Args:
+        state: the visitor's state.
+        problems: messages about the opened link.
+        follows: True if the charts come in a later block of the same answer.
+        drawn: True to build the charts, which takes up to a second for the first visitor.
+    """
+    stamp = _stamp()
+    key = _opened(state.claim, stamp)
+    shown = _detail(key, stamp) | {"charts": _charts(key, stamp) if drawn else None, "follows": follows}
+    header = _list(stamp) | {"open": shown, "problems": [_(problem) for problem in problems], "large": state.teach}
+    return [component.part(key="findings", header=header, on_event=events.on_findings)]
+
+
+def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
+    """Returns the components for the events route: the statement at once, its charts in a late block."""
+    return live.answer(partial(_parts, follows=True), state, problems,
+                       lambda _content: [lambda: _parts(state, problems, drawn=True)[-1]])
+
+
+def _stamp() -> int:
+    """Returns a number that changes with verdicts.json; 0 while the file is missing."""
+    path = verdict_file.VERDICTS
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
+@caches.remembered(2)
+def _claims(stamp: int) -> list[Claim]:
+    """Returns the claims, their statements by verdict; raises CheckpointError if verdicts.json cannot be read."""
+    order = [*MARKS]
+    return [replace(claim, statements=sorted(claim.statements, key=lambda each: order.index(each.verdict.word)))
+            for claim in claims.read()]
+
+
+def _opened(name: str, stamp: int) -> str:
+    """Returns the key of the open statement: `name`, or the first statement of the claim `name`."""
+    every = [each.key for claim in _claims(stamp) for each in claim.statements]
+    return next((key for key in every if key == name), None) or next(
+        (key for key in every if key.startswith(f"{name}-")), every[0])
+
+
+def _find(key: str, stamp: int) -> tuple[Claim, Statement]:
+    return next((claim, each) for claim in _claims(stamp) for each in claim.statements if each.key == key)
+
+
+@caches.remembered(4, worded=True)
+def _list(stamp: int) -> dict[str, Any]:
+    """Returns the strip of marks and the list of statements."""
+    every = _claims(stamp)
+    count = sum(len(claim.statements) for claim in every)
+    words = {each.verdict.word for claim in every for each in claim.statements}
+    return {
+        "about": _("{n} statements of papers about attention, and what our small models show. A verdict is about these "
+                   "models and this training, not about the paper.", n=count),
+        "verdicts": [{"mark": mark, "word": _(word), "meaning": _(WORDS[word])} for word, mark in MARKS.items()
+                     if word in words],
+        "groups": [{"key": claim.key, "title": _(claim.title), "source": statement.linked(claim.source),
+                    "statements": [statement.row(each) for each in claim.statements]} for claim in every]}
+
+
+@caches.remembered(64, worded=True)
+def _detail(key: str, stamp: int) -> dict[str, Any]:
+    return statement.detail(*_find(key, stamp))
+
+
+@caches.remembered(64, worded=True)
+def _charts(key: str, stamp: int) -> list[dict[str, Any]]:
+    return charts.charts(*_find(key, stamp))

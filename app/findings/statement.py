@@ -1,0 +1,139 @@
+"""The payload of one statement: its row in the list with the small plot, and the opened statement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from app.findings.links import query
+from app.texts import _, ngettext, number
+from figures.curves.claims import SOURCE
+from studies.claims import (
+    BUILT,
+    FADES,
+    FAILS,
+    HOLDS,
+    MISSING,
+    ONCE,
+    OPEN,
+    SMALL,
+    WORDS,
+    Claim,
+    Statement,
+    Verdict,
+)
+
+# verdict -> its mark in components/findings/marks.js, in the order of the page
+MARKS = {HOLDS: "disc", ONCE: "ring", FADES: "half", SMALL: "equal", FAILS: "cross", BUILT: "square", OPEN: "dash",
+         MISSING: "dotted"}
+_PAPER = re.compile(r"(arXiv (\d{4}\.\d{4,5})|kexue(?:\.fm)?(?:/archives/| )(\d{4,5}))")
+_TOGETHER = re.compile(r"\S+ ± \S+|\([^()]{1,16}\)")
+_HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # a hyphen before a number is a minus
+
+Piece = str | dict[str, str]
+
+
+def row(statement: Statement) -> dict[str, Any]:
+    """Returns the statement in the list: text, mark, a line about the contrast, and the data of the small plot."""
+    verdict = statement.verdict
+    return {"key": statement.key, "text": _(statement.text), "mark": MARKS[verdict.word], "word": _(verdict.word),
+            "about": _about(statement), "plot": plot(verdict), "numbers": numbers(statement)}
+
+
+def _about(statement: Statement) -> str:
+    verdict = statement.verdict
+    if verdict.bound is None:
+        return _(statement.contrast)
+    values = {"contrast": _(statement.contrast), "bound": number(verdict.bound, ".3g"), "unit": _(verdict.unit)}
+    return (_("{contrast}; limit {bound} {unit}", **values) if verdict.is_limit else
+            _("{contrast}; margin {bound} {unit}", **values)).rstrip()
+
+
+def plot(verdict: Verdict) -> dict[str, Any] | None:
+    """Returns value, interval and bounds of the primary contrast, as fractions of no unit; None if not measured."""
+    if verdict.value is None or verdict.low is None or verdict.high is None or verdict.bound is None:
+        return None
+    bounds = [verdict.bound] if verdict.is_limit else [-verdict.bound, verdict.bound]
+    return {"value": verdict.value, "low": verdict.low, "high": verdict.high, "bounds": bounds,
+            "text": _(verdict.interval)}
+
+
+def numbers(statement: Statement) -> dict[str, Any] | None:
+    """Returns our numbers (the mean per row after the longest training) and the paper's; None unless both have a unit.
+    """
+    chart = statement.chart
+    if chart is None or chart.kind != "dots" or not any(point["which"] == SOURCE for point in chart.points):
+        return None
+    longest = next((point["which"] for point in chart.points if point["which"] != SOURCE), "")
+    ours: dict[str, list[float]] = {}
+    for point in chart.points:
+        if point["which"] == longest:
+            ours.setdefault(point["name"], []).append(point["value"])
+    return {"ours": [fmean(values) for values in ours.values()], "title": _(chart.title),
+            "paper": [point["value"] for point in chart.points if point["which"] == SOURCE],
+            "rule": None if chart.rule is None else [chart.rule[0], _(chart.rule[1])]}
+
+
+def detail(claim: Claim, statement: Statement) -> dict[str, Any]:
+    """Returns the opened statement without its charts; every text is data."""
+    methods = [_(claim.setting)]
+    if claim.waiting:
+        methods.append(_("These models will be trained again, because a better learning rate was found. Until then "
+                         "their weights are not compared with others. Results over several seeds come from models that "
+                         "were trained at the better rate. {names}", names=", ".join(claim.waiting)))
+    return row(statement) | {
+        "source": linked(claim.source), "facts": [[name, linked(text)] for name, text in _facts(statement)],
+        "table": _table(statement.table), "parts": _table(statement.parts), "command": statement.command,
+        "lab": query(statement.key), "methods": methods, "trainings": _table(claim.trainings),
+        "rates": _table(claim.rates)}
+
+
+def _facts(statement: Statement) -> list[tuple[str, str]]:
+    verdict = statement.verdict
+    facts = [(_("Paper"), f"{_(statement.sourced)} ({_(statement.basis)})"),
+             (_("Our result"), unbroken(_(statement.ours)))]
+    if not statement.verified:
+        facts.append(("†", _("not checked in the paper itself")))
+    if verdict.seeds:
+        basis = ngettext("{n} training", "{n} trainings with different seeds", verdict.seeds)
+        facts.append((_("Basis"), _("{trainings}, {steps:,} steps", trainings=basis, steps=verdict.steps)
+                      if verdict.steps else basis))
+    facts.append((_("Test"), _("{contrast}: {interval}", contrast=_(statement.contrast), interval=_(verdict.interval))
+                  if verdict.interval else _(statement.contrast)))
+    meaning = _("{meaning}; of a single training", meaning=_(WORDS[HOLDS])) if verdict.word == ONCE else \
+        _(WORDS[verdict.word])
+    facts.append((_("Rule"), _("{verdict}: {meaning}", verdict=_(verdict.word), meaning=meaning)))
+    if verdict.why:
+        facts.append((_("Note"), _(verdict.why)))
+    if verdict.p is not None and verdict.q is not None:
+        facts.append((_("Significance"), _("p = {p:.3g}; corrected for all statements q = {q:.3g} (significant up to "
+                                           "0.05)", p=verdict.p, q=verdict.q)))
+    if statement.reason and verdict.word in (SMALL, FAILS, FADES):
+        how = _("tested: {test}", test=_(statement.tested)) if statement.tested else _("a hypothesis, not tested")
+        facts.append((_("Why"), _("{reason} ({how})", reason=_(statement.reason), how=how)))
+    return facts
+
+
+def linked(text: str) -> list[Piece]:
+    """Returns the text in pieces; a reference like `arXiv 2005.00743` has the address of the paper."""
+    pieces: list[Piece] = []
+    end = 0
+    for match in _PAPER.finditer(text):
+        address = f"https://arxiv.org/abs/{match[2]}" if match[2] else f"https://kexue.fm/archives/{match[3]}"
+        pieces += [text[end:match.start()], {"text": match[1], "href": address}]
+        end = match.end()
+    return [piece for piece in (*pieces, text[end:]) if piece]
+
+
+def unbroken(cell: str) -> str:
+    """Returns the text with minus signs for hyphens before numbers, and no line breaks at ± or in brackets."""
+    return _TOGETHER.sub(lambda match: match[0].replace(" ", "\u00a0"), _HYPHEN.sub("−", cell))
+
+
+def _table(rows: Sequence[Mapping[str, str]]) -> dict[str, Any] | None:
+    """Returns columns and rows; None for an empty table."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return {"columns": [_(name) for name in columns],
+            "rows": [[unbroken(_(row.get(name, ""))) for name in columns] for row in rows]} if rows else None

@@ -1,0 +1,129 @@
+// The opened statement: plots, chart, facts, table, and the link into the Lab.
+
+import { toCsv } from '../core/csv.js';
+import { _, currentLanguage } from '../core/texts.js';
+import { createFigure } from '../figure/figure.js';
+import { make, setAttribute } from '../widgets/dom.js';
+import { save, stateLink } from '../widgets/download_menu.js';
+import { markElement, plotElement } from './plots.js';
+
+/** Creates the nodes of a text whose references are links. */
+export const linkedText = pieces =>
+  pieces.map(piece =>
+    typeof piece === 'string'
+      ? piece
+      : make('a', { href: piece.href, textContent: piece.text, target: '_blank', rel: 'noopener' }),
+  );
+
+function tableElement({ columns, rows }, name) {
+  const row = (tag, cells) => make('tr', {}, ...cells.map(textContent => make(tag, { textContent })));
+  const table = make('table', {}, make('thead', {}, row('th', columns)), make('tbody', {}));
+  table.tBodies[0].append(...rows.map(cells => row('td', cells)));
+  return make('div', { className: 'scrolls', tabIndex: 0, attributes: { role: 'region', 'aria-label': name } }, table);
+}
+
+const folded = (title, ...children) => make('details', {}, make('summary', { textContent: title }), ...children);
+const paragraph = textContent => make('p', { textContent });
+
+/** Creates {element, show(open, dark), close()}; `send` sends an event. */
+export function createDetail(send) {
+  const top = make('div');
+  const choice = make('div', { className: 'seg', attributes: { role: 'group', 'aria-label': _('Chart') } });
+  const place = make('div', { className: 'chart' });
+  const rest = make('div');
+  const element = make('article', { className: 'one', tabIndex: -1 }, top, choice, place, rest);
+  const figure = createFigure(place.appendChild(make('div')));
+  let [drawn, known, chosen] = ['', null, 0];
+
+  const lab = ({ key, lab: query }) =>
+    make('a', {
+      className: 'button primary',
+      href: `?${query}`,
+      textContent: _('Try it in the lab'),
+      onclick: event => {
+        if (event.metaKey || event.ctrlKey || event.shiftKey) return; // the browser opens another tab
+        event.preventDefault();
+        send({ type: 'lab', statement: key });
+      },
+    });
+
+  const csv = ({ key, table }) =>
+    make('button', {
+      type: 'button',
+      className: 'button',
+      textContent: _('Table as CSV'),
+      onclick: () =>
+        save(toCsv(table, _('Made with Attention Lab: {what}.', { what: key }), stateLink()), 'text/csv', `${key}.csv`),
+    });
+
+  function build(open) {
+    const { text, mark, word, source, about, facts, table, parts, command, methods, trainings, rates } = open;
+    setAttribute(element, 'aria-label', text);
+    top.replaceChildren(
+      make('p', { className: 'verdict' }, markElement(mark), make('b', { textContent: word }), make('span')),
+      make('h2', { className: 'serif', textContent: text }),
+      make('p', { className: 'note', textContent: about }),
+      plotElement(open, true),
+    );
+    top.firstChild.lastChild.append(...linkedText(source));
+    const list = facts.flatMap(([name, pieces]) => [
+      make('dt', { textContent: name }),
+      make('dd', {}, ...linkedText(pieces)),
+    ]);
+    rest.replaceChildren(
+      make('dl', {}, ...list),
+      make('div', { className: 'row' }, ...(open.lab ? [lab(open)] : []), ...(table ? [csv(open)] : [])),
+      ...(table ? [tableElement(table, _('Table'))] : []),
+      ...(parts
+        ? [folded(_('Parts, which do not decide, with 95% limits and p-values'), tableElement(parts, _('Parts')))]
+        : []),
+      folded(
+        _('How it was measured'),
+        ...methods.map(paragraph),
+        ...(trainings ? [tableElement(trainings, _('Trainings'))] : []),
+        ...(rates
+          ? [paragraph(_('Loss after a short training at each learning rate:')), tableElement(rates, _('Rates'))]
+          : []),
+        paragraph(_('Measure again:')),
+        make('pre', { textContent: command, tabIndex: 0 }),
+      ),
+    );
+  }
+
+  /** Shows a chart of the open statement; its charts stay known until another statement is open. */
+  function draw(dark) {
+    const charts = known ?? [];
+    chosen = Math.min(chosen, Math.max(0, charts.length - 1));
+    choice.hidden = charts.length < 2;
+    choice.replaceChildren(
+      ...charts.map(({ name }, index) =>
+        make('button', {
+          type: 'button',
+          textContent: name,
+          attributes: { 'aria-pressed': index === chosen },
+          onclick: () => {
+            chosen = index;
+            draw(dark);
+            choice.children[index].focus();
+          },
+        }),
+      ),
+    );
+    place.hidden = known !== null && !charts.length;
+    if (charts.length) figure.show(charts[chosen], dark);
+  }
+
+  const show = (open, dark) => {
+    const { charts, follows, ...content } = open;
+    const next = JSON.stringify([content, currentLanguage()]);
+    if (next !== drawn) {
+      [drawn, known, chosen] = [next, null, 0];
+      build(open);
+      element.scrollTop = 0;
+      if (!charts && !follows) send({ type: 'chart' });
+    }
+    known = charts ?? known;
+    draw(dark);
+  };
+  return { element, show, close: () => figure.close() };
+}

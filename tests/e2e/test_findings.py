@@ -1,0 +1,109 @@
+"""The page Findings in a browser: marks, keys, links, widths, downloads, and a damaged file.
+
+pytest tests/e2e/test_findings.py
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from studies.claims import read
+from tests.e2e.app_page import query
+from tests.e2e.test_accessibility import violations
+
+pytestmark = pytest.mark.browser
+
+EVERY = {each.key: each for claim in read() for each in claim.statements}
+CURVES = EVERY["papa-average"]
+# Returns texts of the page below 13 px, and texts whose end is outside the screen.
+FAULTS = """element => [...element.querySelectorAll('*')].filter(each => each.checkVisibility() &&
+    [...each.childNodes].some(node => node.nodeType === 3 && node.textContent.trim())).flatMap(each => {
+        const { right, width, height } = each.getBoundingClientRect();
+        const scrolls = each.closest('.scrolls, pre, .spoken, .plot, .description');
+        const outside = !scrolls && right > innerWidth + 1 && width > 1 && height > 1;
+        return outside || parseFloat(getComputedStyle(each).fontSize) < 13 ? [each.textContent] : [];
+    })"""
+
+
+def opened(page: Page, key: str) -> Locator:
+    """Expects that a statement is open in the strip, the list and the address; returns the opened statement."""
+    article = page.get_by_role("article", name=EVERY[key].text)
+    expect(article.get_by_role("heading", name=EVERY[key].text)).to_be_visible(timeout=60_000)
+    expect(page.locator(f'[data-key="{key}"][aria-current=true]')).to_have_count(2)
+    return article
+
+
+def test_a_press_opens_a_statement_with_its_charts_and_its_place_in_the_lab(visit):
+    page: Page = visit(wait=False, page="results")
+    expect(page.locator(".strip .marks button")).to_have_count(len(EVERY), timeout=60_000)
+    expect(page.locator(".list .entry")).to_have_count(len(EVERY))
+    page.get_by_role("button", name=f"{CURVES.verdict.word}: {CURVES.text}").first.click()
+    article = opened(page, CURVES.key)
+    assert query(page)["claim"] == CURVES.key
+    for name in ("Result", "masked-softmax, by task"):
+        article.get_by_role("button", name=name, exact=True).click()
+        expect(article.locator(".vega svg")).to_be_visible(timeout=30_000)
+    expect(article.locator(".vega")).to_contain_text("Parts of speech")
+    article.get_by_role("link", name="Try it in the lab").click()
+    expect(page.locator(".caption")).to_be_visible(timeout=60_000)
+    assert query(page)["model"] == "masked-softmax" and query(page)["lab"] == "all.papa"
+
+
+def test_arrow_keys_move_through_the_marks_and_through_the_list(visit):
+    page: Page = visit(wait=False, page="results")
+    marks, entries = page.locator(".strip .marks button"), page.locator(".list .entry")
+    marks.first.focus(timeout=60_000)
+    page.keyboard.press("ArrowRight")
+    expect(marks.nth(1)).to_be_focused()
+    opened(page, str(marks.nth(1).get_attribute("data-key")))
+    page.keyboard.press("End")
+    opened(page, str(marks.last.get_attribute("data-key")))
+    entries.first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(entries.nth(1)).to_be_focused()
+    article = opened(page, str(entries.nth(1).get_attribute("data-key")))
+    page.keyboard.press("Enter")
+    expect(article).to_be_focused()
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desk", "phone"])
+def test_links_of_all_versions_open_a_statement(visit, address: str, phone: bool):
+    page: Page = visit(wait=False, page="results", phone=phone)
+    for link in ("claim=gated-sink", "claim=gated#gated-sink"):
+        page.goto(f"{address}/?page=results&{link}")
+        page.reload()
+        expect(opened(page, "gated-sink").get_by_role("heading")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_width_shows_the_page_whole(visit, language: str):
+    page: Page = visit(wait=False, page="results", claim="papa-average", lang=language, dark=language == "zh")
+    expect(page.locator(".one .vega svg")).to_be_visible(timeout=60_000)
+    for width in (320, 390, 768, 1280, 1440, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(page.locator(".columns.beside")).to_have_count(int(width >= 1280))
+        assert page.locator(".findings").evaluate("each => each.scrollWidth - each.clientWidth") == 0, width
+        assert page.locator(".findings").evaluate(FAULTS) == [], width
+    assert not violations(page)
+
+
+def test_the_table_and_the_chart_are_files(visit):
+    page: Page = visit(wait=False, page="results", claim="gated-sink")
+    article = opened(page, "gated-sink")
+    with page.expect_download() as download:
+        article.get_by_role("button", name="Table as CSV").click()
+    assert download.value.suggested_filename == "gated-sink.csv"
+    lines = Path(download.value.path()).read_text("utf-8").splitlines()
+    rows = list(csv.DictReader(io.StringIO("\n".join(lines[1:]))))
+    assert [[*row] for row in rows] == [[*row] for row in EVERY["gated-sink"].table] and "claim=gated-sink" in lines[0]
+    expect(article.locator(".vega svg")).to_be_visible(timeout=30_000)
+    article.get_by_role("button", name=re.compile("^Download")).click()
+    with page.expect_download() as download:
+        article.get_by_role("menuitem", name=re.compile("^SVG")).click()
+    assert "gated-sink" in download.value.suggested_filename
