@@ -220,12 +220,12 @@ import streamlit as st
 def page() -> None:
     frame.in_one_column(lambda: st.markdown(_("This page is a toy.")))
 ''',
-    "app/state/lab_state.py": instead('"about": N_("About")', '"about": N_("About"), "toy": N_("Toy")'),
+    "app/state/lab_state.py": instead('"about": N_("Guide")', '"about": N_("Guide"), "toy": N_("Toy")'),
 }
 
 
 def test_a_page(tmp_path: Path):
-    """The page opens by its link, and all other pages link to it."""
+    """The page opens by its link."""
     assert len(PAGE) == PROMISED["A page"]
     follow(tmp_path, PAGE)
     code = ('from streamlit.testing.v1 import AppTest; app = AppTest.from_file("app/main.py", default_timeout=60); '
