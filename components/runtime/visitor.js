@@ -83,7 +83,7 @@ export function followAddress(state) {
 
 const address = createAddressWriter({
   write(query, isNew) {
-    const url = root() + query + location.hash;
+    const url = root() + query + (isNew ? '' : location.hash); // a section belongs to its page
     if (isNew) history.pushState({}, '', url);
     else history.replaceState({}, '', url);
   },
