@@ -1,6 +1,6 @@
-"""The route of files: attention patterns of all heads, and the model under the plan, in a visitor's present state.
+"""The route of files: patterns of all heads, interactive charts, and the model under the plan, in the present state.
 
-    GET {base}/lab/visits/ID/files/NAME.{npz,json,csv,zip}
+    GET {base}/lab/visits/ID/files/NAME.{npz,json,csv,zip,html}    # mask.html is the mask F, any other name the head
 
 Status codes: 404: no such file. 410: the session has ended. 422: the file cannot be made; the body has the reason.
 """
@@ -17,6 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from app import exports, texts
+from app.lab import charts
 from app.lab.now import ERRORS, present
 from app.panels.prompt import saved_model
 from app.panels.prompt.export import TYPES, content_of
@@ -37,14 +38,14 @@ def route(prefix: str = "") -> Route:
 
 async def receive(request: Request) -> Response:
     now = visit.find(request.path_params["visit"])
-    ending = request.path_params["name"].rpartition(".")[2]
+    named, _dot, ending = request.path_params["name"].rpartition(".")
     if now is None:
         return PlainTextResponse("This visit has ended.", 410)
     if ending not in TYPES:
         return PlainTextResponse("Not found.", 404)
     address = str(request.url).partition("lab/visits/")[0]
     try:
-        name, data = await to_thread.run_sync(partial(made, now, ending, address))
+        name, data = await to_thread.run_sync(partial(made, now, ending, address, named == "mask"))
     except (*ERRORS, StructureError) as error:
         with visit.use(now):
             texts.speak(now.history.present.language)
@@ -53,7 +54,7 @@ async def receive(request: Request) -> Response:
     return Response(data, media_type=TYPES[ending], headers=HEADERS | {"Content-Disposition": disposition})
 
 
-def made(now: Visit, ending: str, address: str) -> tuple[str, bytes]:
+def made(now: Visit, ending: str, address: str, is_mask: bool = False) -> tuple[str, bytes]:
     """Returns the name and the content of a file; raises one of ERRORS or StructureError."""
     with visit.use(now), serving.drawing():
         texts.speak(now.history.present.language)
@@ -66,8 +67,10 @@ def made(now: Visit, ending: str, address: str) -> tuple[str, bytes]:
             with serving.computing():
                 saved_model.check(lab, state.plan)
             return exports.file_name(lab.name, str(state.plan), ending), saved_model.zipped(lab, state.plan)
+        link = f"{address}?{query_of(state, view.reading.prompt.read_chars)}"
+        if ending == "html":
+            return charts.of_mask(view, link) if is_mask else charts.of_head(view, link)
         of_layer = None if isinstance(seen, Trace) else (state.selection.kind, state.selection.layer)
         what = "all-heads" if of_layer is None else f"{of_layer[0]}-layer-{of_layer[1] + 1}"
-        link = f"{address}?{query_of(state, view.reading.prompt.read_chars)}"
         content = content_of(ending, weakref.ref(lab), seen.prompt, state.plan, of_layer, link)
         return exports.file_name(lab.name, what, ending), content

@@ -1,7 +1,6 @@
-"""The sections that explain a prediction, against a plain click; and patching of every head in one batched pass.
+"""The tools that explain a prediction, against the first tool of a head; and patching of all heads in one batched pass.
 
-A click makes another head constant each time, so that no plan is cached. Pages with and without a section alternate in
-one browser.
+Each key changes the selected head, so that no plan is cached. Pages with the two tools alternate in one browser.
 """
 
 from __future__ import annotations
@@ -18,28 +17,29 @@ from models.analysis.answer.head_patching import patching_of
 from models.lab import run_prompt
 
 TOKENS, PATCHED_TOKENS = 64, 20
-SECTIONS = {"layers": "lens", "writers": "contributions"}  # section in the link -> its component
-TARGET, PATCHING_TARGET = 1.5, 300  # largest ratio to a plain click, and largest duration of patching in ms
+SECTIONS = ("answer.lens", "answer.who")  # tools
+KEYS = [*"-" * 9, "c", *"+" * 8]  # each gives the selected head another gate, so that no plan is cached
+TARGET, PATCHING_TARGET = 1.5, 300  # largest ratio to the first tool, and largest duration of patching in ms
 PATCHED_MODEL, TURNS = "stories-softmax", 20
 
 
 def clicks(browser: Browser, app: str) -> list[dict[str, Any]]:
-    """Returns one row per section: p50 and p95 from the key on a head to the drawn section, and the ratio to a page
-    without a section.
+    """Returns one row per tool: p50 and p95 from a key to the drawn tool, and the ratio to the first tool
+    of a head.
     """
-    rows, heads = [], load(MODEL).kinds[0]
+    rows = []
     text = "".join(load(MODEL).read(STORY).tokens[1:TOKENS])
-    for section, component in SECTIONS.items():
+    for section in SECTIONS:
         # the texts differ in one letter, so that neither page uses a trace of the other
-        pages: list[tuple[Page, list[float]]] = [(_opened(browser, app, text, section, component), []),
-                                                 (_opened(browser, app, f"A{text}", "", "heads"), [])]
-        for turn in range(heads.layers * heads.heads):
+        pages: list[tuple[Page, list[float]]] = [(_opened(browser, app, text, section), []),
+                                                 (_opened(browser, app, f"A{text}", "head.looks"), [])]
+        for key in KEYS:
             for page, times in pages:
-                times.append(_make_constant(page, turn))
+                times.append(_press(page, key))
         ours, plain = (sorted(times[2:]) for _, times in pages)  # the first clicks load code
         p50, floor = quantile(ours, 0.5), quantile(plain, 0.5)
         rows.append({"section": section, "tokens": TOKENS, "p50 ms": p50, "p95 ms": quantile(ours, 0.95),
-                     "plain click, p50 ms": floor, "p50 / plain": p50 / floor, "target": TARGET})
+                     "first tool, p50 ms": floor, "p50 / first tool": p50 / floor, "target": TARGET})
         for page, _ in pages:
             page.close()
     return rows
@@ -66,22 +66,19 @@ def patching() -> list[dict[str, Any]]:
              "target ms": PATCHING_TARGET}]
 
 
-def _opened(browser: Browser, app: str, text: str, section: str, component: str) -> Page:
+def _opened(browser: Browser, app: str, text: str, tool: str) -> Page:
     page = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
-    page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': text} | ({'open': section} if section else {}))}")
-    page.get_by_role("gridcell").first.wait_for()
+    page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': text, 'lab': tool})}")
+    page.locator(".tile").first.wait_for()
     page.wait_for_timeout(1000)
-    page.evaluate(WATCH, [component, "keydown"])
+    page.evaluate(WATCH, ["lab", "keydown"])
     return page
 
 
-def _make_constant(page: Page, turn: int) -> float:
-    """Returns the milliseconds from the key that makes head `turn` of the grid constant to the drawn component."""
-    grid = page.get_by_role("grid").first
-    grid.get_by_role("gridcell").nth(turn).click()
-    page.wait_for_timeout(300)
+def _press(page: Page, key: str) -> float:
+    """Returns the milliseconds from a key that changes the selected head to the drawn Lab."""
     done = page.evaluate("labTimes.length")
-    page.keyboard.press("c")
+    page.keyboard.press(key)
     page.wait_for_function("count => labTimes.length > count", arg=done)
     page.wait_for_timeout(150)
     return float(page.evaluate("labTimes.at(-1)"))

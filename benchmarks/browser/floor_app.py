@@ -20,7 +20,7 @@ from models.thumbnails import thumbnails  # noqa: E402
 
 LAYERS, HEADS = 4, 8  # default shape; ?n=64&layers=6&heads=12&causal=0 makes the grid of another model
 # names of models of the app, so that the benchmark types the same letters
-CHOICES = ("stories-selective", "stories-random-softmax")
+CHOICES = ("stories-selective", "stories-dense")
 
 
 @st.fragment

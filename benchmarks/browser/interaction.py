@@ -18,8 +18,11 @@ from tests.browser import serve
 LENGTHS = (16, 64, 128)
 ACTIONS = 30
 KINDS = ("state", "select", "typing", "model")
-DEBOUNCE = 200.0  # ms for which the text box of the floor waits for another letter; not part of the response time
-MODEL, OTHER = "stories-selective", "stories-random-softmax"
+# ms for which the text boxes of the app and of the floor wait for another letter; not part of the response time
+PAUSE, DEBOUNCE = 250.0, 200.0
+MODEL, OTHER = "stories-selective", "stories-dense"
+# model -> start of its entry in the Lab's menu
+NAMES = {MODEL: re.compile("^Selective Next word"), OTHER: re.compile("^Dense Synthesizer Next word")}
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
 # JavaScript: measures from the last event `kind` on the page to the frame after the component `part` has been updated.
@@ -51,7 +54,7 @@ WATCH = """
 POINT = """
 async () => {
   const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
-  const root = hosts.map(host => host.shadowRoot.querySelector('[data-part="head_map"]')).find(Boolean);
+  const root = hosts.map(host => host.shadowRoot.querySelector('[data-part="lab"]')).find(Boolean);
   const took = [];
   for (const word of root.querySelectorAll('.word')) {
     await new Promise(requestAnimationFrame);
@@ -71,7 +74,7 @@ def words(browser: Browser, app: str) -> list[dict[str, Any]]:
     for n in LENGTHS:
         page = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
         page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': _text(n)})}")
-        page.locator(".words .now").wait_for()
+        page.locator(".words .looks").wait_for()
         page.wait_for_timeout(500)
         times = page.evaluate(POINT)
         rows.append({"words": len(times), "p50 ms": quantile(times, 0.5), "p95 ms": quantile(times, 0.95),
@@ -96,17 +99,16 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
                 theirs: list[float] = []
                 drawn: tuple[list[float], list[float]] = ([], [])
                 for view in (page, bare):
-                    view.get_by_role("gridcell").first.wait_for()
+                    view.locator(".tile").first.wait_for()
                     view.wait_for_timeout(500)
-                page.evaluate(WATCH, ["head_map" if action == "select" else "heads",
-                                      "input" if action == "typing" else "keydown"])
+                page.evaluate(WATCH, ["lab", "input" if action == "typing" else "keydown"])
                 bare.evaluate(WATCH, ["heads", "input" if action == "typing" else "keydown"])
                 received.clear()
                 for turn in range(ACTIONS):  # app and floor alternate, so that a busy machine slows both alike
-                    ours.append(_act(page, action, turn))
-                    waits = DEBOUNCE if action == "typing" else 0.0
+                    pause, waits = (PAUSE, DEBOUNCE) if action == "typing" else (0.0, 0.0)
+                    ours.append(_act(page, action, turn) - pause)
                     theirs.append(_act(bare, "state" if action == "select" else action, turn) - waits)
-                    for times, view, late in ((drawn[0], page, 0.0), (drawn[1], bare, waits)):
+                    for times, view, late in ((drawn[0], page, pause), (drawn[1], bare, waits)):
                         times.append(view.evaluate("labTimesDrawn.at(-1)") - late)
                 rows.append(_row(action, n, ours, theirs, sum(received) / ACTIONS)
                             | {"drawn p50 ms": quantile(drawn[0], 0.5), "floor drawn p50 ms": quantile(drawn[1], 0.5)})
@@ -125,13 +127,13 @@ def _act(page: Page, action: str, turn: int) -> float:
     """Returns the milliseconds of one action."""
     done = page.evaluate("labTimes.length")
     if action == "typing":
-        box = page.get_by_label("Text", exact=True)
+        box = page.get_by_label(re.compile("^Text( for the model)?$"))
         box.press("End")
         box.press("a" if turn % 2 == 0 else "Backspace")
     elif action == "model":  # both models are in memory after the first two actions
         _choose(page, OTHER if turn % 2 == 0 else MODEL)
     else:
-        chosen = page.locator('[role="gridcell"][tabindex="0"]')
+        chosen = page.locator('.tile[tabindex="0"]')
         chosen.focus()
         chosen.press("c" if action == "state" else ("ArrowRight" if turn % 2 == 0 else "ArrowLeft"))
     page.wait_for_function("count => labTimes.length > count", arg=done)
@@ -140,11 +142,11 @@ def _act(page: Page, action: str, turn: int) -> float:
 
 
 def _choose(page: Page, model: str) -> None:
-    """Chooses another model with Enter: in the app's dialog, or in the floor's box."""
-    chooser = page.get_by_role("button", name=re.compile("^Model:"))
+    """Chooses another model with Enter: in the Lab's menu, or in the floor's box."""
+    chooser = page.locator(".lead button").first
     if chooser.count():
         chooser.click()
-        page.locator(f'a[data-model="{model}"]').press("Enter")
+        page.get_by_role("menuitemradio", name=NAMES[model]).press("Enter")
     else:
         box = page.get_by_role("combobox", name="Model")
         box.fill(model)

@@ -78,7 +78,7 @@ const look = () => {
 requestAnimationFrame(look);
 """
 OURS = """[...document.querySelectorAll('*')].some(
-  ({ shadowRoot }) => shadowRoot?.querySelector('[data-part="heads"][data-drawn]'))"""
+  ({ shadowRoot }) => shadowRoot?.querySelector('[data-part="lab"][data-drawn]'))"""
 THEIRS = f"document.getElementsByTagName('line').length === {LAYERS * HEADS * TOKENS**2}"
 MAPS_CAME = f"labMessages.findLast(([at, size]) => size >= {LAYERS * HEADS * TOKENS**2})[0]"
 ANSWER_CAME = "performance.getEntriesByType('resource').findLast(({ name }) => name.endsWith('/events')).responseEnd"
@@ -142,7 +142,7 @@ def _open_folder(browser: Browser, app: str) -> str:
     box.press("Enter")
     page.get_by_role("button", name="Open folder").click()
     page.wait_for_url("**model=folder*")
-    cells = page.get_by_role("gridcell")
+    cells = page.locator(".tile")
     cells.nth(LAYERS * HEADS - 1).wait_for()
     visible = cells.evaluate_all(ON_SCREEN)
     if visible != LAYERS * HEADS:
@@ -204,16 +204,16 @@ def _count_fetched(page: Page) -> list[int]:
 
 def _typed(browser: Browser, link: str, texts: list[str]) -> list[Load]:
     """Types other texts on an open page and returns one Load per text, measured from the change of the text."""
-    page = _open(browser, link, "heads", "input")
+    page = _open(browser, link, "lab", "input")
     page.evaluate("document.addEventListener('input', () => { globalThis.labTyped = performance.now(); }, true)")
     received = count_bytes(page)
     loads = []
     for text in texts:
         done = page.evaluate("labTimes.length")
         received.clear()
-        page.get_by_label("Text", exact=True).fill(text)
-        taken = _wait(page, done)
-        arrival = taken - page.evaluate(f"{ANSWER_CAME} - labTyped")
+        page.get_by_label("Text for the model", exact=True).fill(text)
+        taken = _wait(page, done) - PAUSE
+        arrival = taken - page.evaluate(f"{ANSWER_CAME} - labTyped") + PAUSE
         loads.append(Load(taken, arrival, sum(received), max(received)))
     page.close()
     return loads
@@ -226,17 +226,20 @@ def _clicked(browser: Browser, link: str, floor: str, action: str, lab: ForeignL
     Each action prunes another head, or selects another head. No plan is cached before its action.
     """
     event = "keydown" if action == "prune" else "click"
-    page = _open(browser, link, "heads" if action == "prune" else "head_map", event)
+    page = _open(browser, link, "lab", event)
     bare = _open(browser, floor, "heads", event)
     ours: list[float] = []
     theirs: list[float] = []
     passes, plan = [], HeadPlan()
     for turn in range(1, TURNS + 1):  # the measurements alternate, so that a busy machine slows all equally
         for view, times in ((page, ours), (bare, theirs)):
-            done = view.evaluate("labTimes.length")
-            cell = view.get_by_role("gridcell").nth(turn)
+            cell = view.locator(".tile").nth(turn)
             if action == "prune":
-                cell.press("p")
+                cell.click()
+                view.wait_for_timeout(300)
+            done = view.evaluate("labTimes.length")
+            if action == "prune":
+                view.keyboard.press("p")
             else:
                 cell.click()
             times.append(_wait(view, done))
@@ -254,7 +257,7 @@ def _open(browser: Browser, address: str, part: str, event: str) -> Page:
     page = browser.new_page(bypass_csp=True, viewport=WINDOW)
     page.add_init_script(MESSAGES)
     page.goto(address)
-    page.get_by_role("gridcell").first.wait_for()
+    page.locator(".tile").first.wait_for()
     page.wait_for_timeout(500)
     page.evaluate(WATCH, [part, event])
     return page

@@ -55,8 +55,8 @@ def _load(browser: Browser, address: str) -> float:
     context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
     page = context.new_page()
     began = time.perf_counter()
-    page.goto(f"{address}/?page=explore")
-    page.locator('[data-part="heads"][data-drawn]').wait_for(state="attached")
+    page.goto(f"{address}/?model=stories-selective")
+    page.locator('[data-part="lab"][data-drawn]').wait_for(state="attached")
     taken = time.perf_counter() - began
     context.close()
     return taken

@@ -32,7 +32,7 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
             bare = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
             bare.goto(f"{floor}/?{urlencode({'n': n, 'layers': kinds * layers, 'heads': heads, 'causal': 0})}")
             for view in (page, bare):
-                view.get_by_role("gridcell").first.wait_for()
+                view.locator(".tile").first.wait_for()
                 view.wait_for_timeout(3000)
                 view.evaluate(WATCH, ["heads", "keydown"])
             page.evaluate(WATCH, ["written", "keydown", 0, "labWritten"])

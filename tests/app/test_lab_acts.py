@@ -205,6 +205,20 @@ def test_files_have_the_patterns_of_the_present_state():
     assert client.get("/lab/visits/unknown/files/all.npz").status_code == 410
 
 
+def test_the_charts_have_the_weights_and_no_tag_of_the_text():
+    here = visiting("stories-selective", "The <b>cat</b> sat.", LAYER)
+    with TestClient(Starlette(routes=[files_route.route()])) as client:
+        pages = [client.get(f"/lab/visits/{here.channel.id}/files/{name}.html") for name in ("head", "mask")]
+    assert [page.status_code for page in pages] == [200, 200]
+    names = [page.headers["content-disposition"] for page in pages]
+    assert "attention-lab_stories-selective_self-1-1.html" in names[0] and "mask-1.html" in names[1]
+    assert all("Plotly.newPlot" in page.text and "<b>cat" not in page.text for page in pages)
+    plain = visiting("stories-softmax", "The cat sat.")
+    with TestClient(Starlette(routes=[files_route.route()])) as client:
+        refused = client.get(f"/lab/visits/{plain.channel.id}/files/mask.html")
+    assert refused.status_code == 422 and "no mask F" in refused.text
+
+
 def test_pinned_tools_stay_and_the_fifth_takes_the_place_of_the_first():
     here = visiting("stories-softmax", STORY, tool="answer.who")
     with visit.use(here):

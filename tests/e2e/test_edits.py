@@ -143,17 +143,17 @@ def test_numbers_are_marked_until_they_are_about_what_is_typed(visit: Visit):
     expect(lab(page)).not_to_have_class(re.compile("old|dimmed"))
 
 
-@pytest.mark.parametrize("undo", ["z", "Control+z", "button", "reset"])
+@pytest.mark.parametrize("undo", ["z", "Control+z", "Undo"])
 def test_what_is_undone_was_done_before_however_slow_the_server_is(visit: Visit, undo: str):
     """Undo applies after the edits that precede it, even before Python has reported that there is a change."""
-    page = visit(**LOOKUP, **({"plan": "self-2.3c"} if undo == "reset" else {}))
+    page = visit(**LOOKUP)
     slow = Slow(page)
     tile(page, 0, 0).click()
     page.keyboard.press("c")
     page.keyboard.press("p")
-    for _edit in range(1 if undo == "reset" else 2):
-        if undo in ("button", "reset"):
-            page.get_by_role("button", name="Undo all changes" if undo == "reset" else "Undo", exact=True).click()
+    for _edit in range(2):
+        if undo == "Undo":
+            page.get_by_role("button", name=undo, exact=True).click(force=True)  # looks disabled until Python reports
         else:
             page.keyboard.press(undo)
     slow.end()

@@ -11,13 +11,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.state import old_links
 from tests.e2e.app_page import (
     ACTIVE,
     answer,
     answered,
     linked,
-    notice,
     query,
     state_button,
     tab_to,
@@ -116,30 +114,6 @@ def test_heads_are_added_removed_and_boxed_and_pruned_together(visit: Visit):
     page.keyboard.press("p")
     linked(page, "plan", "self-0.1~2g0-1.1~2g0")
     expect(page.locator(".side h2")).to_contain_text("are")
-
-
-def test_a_link_restores_everything_in_another_browser(visit: Visit):
-    first = visit(**LOOKUP)
-    type_text(first, "a=1; b=2; a=5; a=?")
-    linked(first, "text", "a=1; b=2; a=5; a=?")
-    tile(first, 1, 2).click()
-    first.keyboard.press("p")
-    tile(first, 2, 1).click()
-    first.keyboard.press("c")
-    first.get_by_role("button", name="contributions", exact=True).click()
-    first.get_by_role("group", name="The text").locator(".word").nth(4).click()
-    first.get_by_role("tab", name="All heads").click()
-    open_tool(first, "all.find")
-    first.get_by_role("button", name="Keep this figure below").click()
-    expect(first.locator(".pins figure")).to_have_count(1)
-    expect(first.locator(".pins .drawing.find")).not_to_be_empty()
-    linked(first, "plan", "self-1.2g0-2.1c")
-    assert {"at", "lab"} <= query(first).keys()
-    second = visit(**query(first))
-    expect(second.locator(".pins .drawing.find")).not_to_be_empty()
-    shown = [page.locator('[data-part="lab"]').aria_snapshot() for page in (first, second)]
-    assert shown[0] == shown[1] and "pruned" in shown[0]
-    assert query(second) == query(first)
 
 
 def test_undo_redo_back_forward_and_reset(visit: Visit):
@@ -312,18 +286,6 @@ def test_several_questions_are_shown_one_at_a_time(visit: Visit):
     expect(answer(page)).to_have_text("9")
 
 
-def test_two_visitors_never_affect_each_other(visit: Visit):
-    one, two = visit(**LOOKUP), visit(**LOOKUP)
-    tile(one, 0, 1).click()
-    one.keyboard.press("p")
-    type_text(two, "b=6; b=?")
-    linked(one, "plan", "self-0.1g0")
-    linked(two, "text", "b=6; b=?")
-    expect(two.locator(".tile.pruned")).to_have_count(0)
-    expect(text_box(one)).to_have_value(LOOKUP["text"])
-    expect(answer(two)).to_have_text("6")
-
-
 def test_on_a_phone_answer_and_text_are_in_view_and_nothing_slides_sideways(visit: Visit):
     for state in ({}, {"model": "stories-softmax", "lab": "all.second", "with": "stories-random"},
                   {"model": "translation-softmax"}, {"model": "minilm"}, {"lab": "head.get"}):
@@ -343,35 +305,3 @@ def test_on_a_phone_answer_and_text_are_in_view_and_nothing_slides_sideways(visi
     expect(bar.locator("small")).to_have_text(re.compile("was " + re.escape(before)))
     bar.get_by_role("button", name="Restore").tap()
     linked(page, "plan", None)
-
-
-OLD = {"explore": {"model": "stories-softmax"}, "compare": {"model": "stories-softmax", "with": "stories-random"},
-       "heads": {"model": "stories-softmax"}, "pruning": {"model": "stories-softmax"},
-       "constant": {"model": "masked-softmax"}, "length": {"model": "masked-softmax"}}
-
-
-def test_links_of_the_old_pages_open_their_tool(visit: Visit):
-    page = visit(**LOOKUP)
-    base = page.url.split("?")[0]
-    assert old_links.PAGES.keys() == OLD.keys()
-    for name, state in OLD.items():
-        page.goto(f"{base}?{'&'.join(f'{key}={value}' for key, value in state.items())}&page={name}&plan=self-1.2g0")
-        tool = page.locator(f'.tools [data-key="{old_links.PAGES[name]}"]')
-        expect(tool).to_have_attribute("aria-pressed", "true", timeout=30_000)
-        expect(view(page).locator(".drawing").first).not_to_be_empty(timeout=30_000)
-        expect(tile(page, 1, 2)).to_have_class(re.compile("pruned"))
-        expect(notice(page)).to_be_hidden()
-        expect(page.locator('[data-testid="stException"]')).to_have_count(0)
-        assert query(page).get("page", "lab") == "lab"
-
-
-def test_embedded_there_is_the_work_and_a_line_that_leads_to_the_lab(visit: Visit):
-    page = visit(embed="true", model="stories-softmax", plan="self-0.0c")
-    expect(page.get_by_role("navigation")).to_have_count(0)
-    line = page.get_by_role("link", name=re.compile("Open this in Attention Lab"))
-    tile(page, 1, 2).click()
-    page.keyboard.press("p")
-    linked(page, "plan", "self-0.0c-1.2g0")
-    assert "embed=true" in page.url
-    expect(line).to_have_attribute("href", re.compile("1.2g0"))
-    assert "embed" not in line.get_attribute("href")

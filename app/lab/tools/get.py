@@ -19,8 +19,12 @@ def code_of(name: str, plan: HeadPlan, text: str) -> str:
 def content(view: View, tool: Tool) -> Content:
     """Returns the code that computes the same state in Python, and the files that the server makes."""
     reason = saved_model.refusal(view.lab, view.state.plan)
-    files = {"npz": _("All heads (NPZ)"), "json": _("All heads (JSON)"), "csv": _("All heads (CSV)"),
-             **({"zip": _("Model for transformers (ZIP)")} if reason == "" else {})}
+    charts = {"head.html": _("Pattern with zoom (HTML)")} if tool.thing == "head" else {}
+    if tool.thing == "layer" and view.kind.attention.selects:
+        charts = {"mask.html": _("Mask F in 3-D (HTML)")}
+    files = {**charts, "all.npz": _("All heads (NPZ)"), "all.json": _("All heads (JSON)"),
+             "all.csv": _("All heads (CSV)"),
+             **({"all.zip": _("Model for transformers (ZIP)")} if reason == "" else {})}
     return {"code": code_of(view.lab.name, view.plan, view.reading.shown), "files": files,
             "refused": _("This model cannot be saved for transformers: {reason}", reason=reason) if reason else ""}, {}
 

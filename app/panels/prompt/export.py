@@ -11,7 +11,8 @@ from app.panels.measured import measures
 from models import HeadPlan, Lab, Trace
 from models.prompt import Prompt
 
-TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "text/csv", "zip": "application/zip"}
+TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "text/csv",
+         "zip": "application/zip", "html": "text/html"}
 
 
 def content_of(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadPlan,

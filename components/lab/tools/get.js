@@ -28,7 +28,7 @@ function draw(place, api) {
       { className: 'downloads' },
       ...pictures.map(([kind, name]) => button(_(name), () => saveFile(kind, offer, say))),
       button(_('Numbers (CSV)'), () => saveFile('csv', offer, say)),
-      ...Object.entries(tool.files).map(([kind, name]) => button(name, () => download(`all.${kind}`, say))),
+      ...Object.entries(tool.files).map(([file, name]) => button(name, () => download(file, say))),
       button(_('Copy the Python code'), async () =>
         say((await toClipboard(tool.code, place)) ? _('Copied') : _('Not copied: select the code below')),
       ),
