@@ -1,6 +1,6 @@
-"""Takes the pictures for the README and for link previews from the running app in Chromium.
+"""Takes the pictures for the README from the running app in Chromium.
 
-    python -m tests.readme_pictures        # writes assets/first-lesson.webp and assets/explore.png
+    python -m tests.readme_pictures        # writes assets/first-lesson.webp
     python -m tests.readme_pictures http://localhost:8501    # of an app that already runs
 """
 
@@ -10,7 +10,6 @@ import contextlib
 import io
 import sys
 from collections.abc import Iterator
-from urllib.parse import urlencode
 
 from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
@@ -20,8 +19,6 @@ from app.state.lessons.lesson_files import Place
 from tests.browser import ROOT, chromium, serve
 from tests.e2e.test_lessons_done import at, do, linked, panel, ticked
 
-EXPLORE = {"page": "explore", "model": "stories-selective", "plan": "self-0.3c-2.5~7g0-3.0g0.4", "at": "2.2",
-           "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 SIZE = {"width": 1280, "height": 800}
 SHRUNK = (960, 600)
 READING, LOOKING = 2200, 1400  # duration of a frame in ms: with a new question, and with the result of an action
@@ -44,7 +41,8 @@ def lesson(page: Page, address: str, key: str, count: int) -> Iterator[tuple[byt
     page.goto(f"{address}/?lesson={key}.1")
     for number, step in enumerate(lesson_files.lesson(key).steps[:count], 1):
         at(page, Place(key, number))
-        page.get_by_role("gridcell").first.wait_for(timeout=60_000)
+        page.get_by_role("button", name="Layer 1, head 1,").first.wait_for(timeout=60_000)
+        still(page)
         yield page.screenshot(), READING
         if step.question:
             panel(page).locator(".choice").nth(step.question.right).click()
@@ -82,11 +80,6 @@ def main() -> None:
         browser = chromium(playwright)
         page = browser.new_context(viewport=SIZE, color_scheme="light").new_page()
         write_animation([*opening(page, address), *lesson(page, address, "constant", 4)])
-        page = browser.new_context(viewport={"width": 1360, "height": 700}, device_scale_factor=1.5).new_page()
-        page.goto(f"{address}/?{urlencode(EXPLORE)}")
-        page.locator(".words .now").wait_for(timeout=120_000)
-        still(page)
-        page.screenshot(path=ROOT / "assets" / "explore.png")
         browser.close()
 
 

@@ -185,7 +185,7 @@ def _table() -> dict[str, Any]:
     return {"columns": columns, "rows": rows,
             "about": _("Each number is the share of right answers after {n:,} steps of training. Press one to watch.",
                        n=STEPS),
-            "note": _("Below: the 95% interval over seeds. “once”: one seed, so chance may be part of it.")}
+            "note": _("Below: the 90% interval over seeds. “once”: one seed, so chance may be part of it.")}
 
 
 def _cell(values: list[float]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import models
 from app import texts
@@ -60,7 +61,8 @@ def _section(title: str, body: str) -> Section:
 
 def _data() -> tuple[list[Row], list[str]]:
     """Returns the data sets of all cards, and a message for each card that cannot be read."""
-    sources, damaged = {}, []
+    sources: dict[str, Any] = {}
+    damaged: list[str] = []
     for name in models.names():
         try:
             sources |= {source["name"]: source for source in card.card_of(name)["data"] if source["licence"]}

@@ -36,7 +36,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from app.server import serving
-from benchmarks.browser.interaction import WATCH, count_bytes, quantile
+from benchmarks.browser.interaction import PAUSE, WATCH, count_bytes, quantile
 from benchmarks.foreign import eager_pass, minilm, minilm_folder
 from models import HeadPlan
 from models.lab import run_prompt

@@ -26,7 +26,7 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
     n, kinds = len(lab.read(TEXT).tokens), len(lab.kinds)
     layers, heads = lab.shape[lab.kinds[0].name]
     with serve() as app, serve("benchmarks/browser/floor_app.py") as floor:
-        for number, kind in enumerate(lab.kinds):
+        for kind in lab.kinds:
             page = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
             page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': TEXT})}")
             bare = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
@@ -34,19 +34,20 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
             for view in (page, bare):
                 view.locator(".tile").first.wait_for()
                 view.wait_for_timeout(3000)
-                view.evaluate(WATCH, ["heads", "keydown"])
-            page.evaluate(WATCH, ["written", "keydown", 0, "labWritten"])
+            page.evaluate(WATCH, ["lab", "keydown"])
+            bare.evaluate(WATCH, ["heads", "keydown"])
             maps, floors, written = [], [], []
             for turn in range(layers * heads):
-                cell = page.get_by_role("grid").nth(number).get_by_role("gridcell").nth(turn)
-                cell.click()  # a click selects the head
+                page.locator(f'.tile[data-kind="{kind.name}"]').nth(turn).click()  # a click selects the head
                 page.wait_for_timeout(400)
+                drawn = page.evaluate("labTimesDrawn.length")
                 maps.append(_press(page))
-                page.wait_for_function("labWritten.length == labTimes.length")
-                written.append(float(page.evaluate("labWritten.at(-1)")))
+                # the text follows the maps in a second update of the Lab
+                page.wait_for_function("count => labTimesDrawn.length >= count + 2", arg=drawn)
+                written.append(float(page.evaluate("labTimesDrawn.at(-1)")))
                 _press(page)  # the second press restores the head, whose result is cached
-                page.wait_for_function("labWritten.length == labTimes.length")
-                bare.locator('[role="gridcell"][tabindex="0"]').focus()
+                page.wait_for_timeout(400)
+                bare.locator('.tile[tabindex="0"]').focus()
                 floors.append(_press(bare))
             rows += [_row(kind.name, share, maps, floors, written) for share in SHARES]
             page.close()

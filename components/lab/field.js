@@ -7,7 +7,7 @@ import { make, setAttribute, setText } from '../widgets/dom.js';
 import { createMenu } from '../widgets/menu.js';
 
 const PAUSE = 250; // ms without a key after which the text is computed
-const MOST = 20_000; // UTF-16 units of a text, if the payload names no limit
+const MOST = 200_000; // UTF-16 units of a text, as MAX_TEXT of app/state/lab_state.py
 
 /** Creates {element, show(data, view), box}. */
 export function createField(state) {
@@ -54,7 +54,7 @@ export function createField(state) {
   const send = () => {
     clearTimeout(timer);
     const count = box.value.length;
-    const text = cutText(box.value, state.data.most ?? MOST);
+    const text = cutText(box.value, MOST);
     if (text.length < count) box.value = text;
     else if (text === shown) return;
     shown = text;

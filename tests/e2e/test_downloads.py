@@ -23,7 +23,7 @@ from tests.e2e.app_page import view
 
 pytestmark = pytest.mark.browser
 
-TEXT = "<script>alert(1)</script> =1+1 & a \"dragon\" ]]> 漢字 \u202e."
+TEXT = "<b>1</b> =1+1 & a \"dragon\" ]]> \u202e."
 PLAN = "self-0.0c"
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from scipy import special
 
 from learning import loop, recorded
 from learning.moment import unpacked
@@ -34,6 +35,10 @@ def test_recordings_are_small_and_of_the_present_settings():
     files = list(recorded.FOLDER.glob("*"))
     assert files and sum(path.stat().st_size for path in files) < MOST_BYTES
     assert json.loads((recorded.FOLDER / "matrix.json").read_text())["settings"] == recorded._settings()
+
+
+def test_the_quantiles_are_those_of_students_t():
+    assert recorded.QUANTILES == pytest.approx([float(special.stdtrit(df, 0.95)) for df in range(1, 10)], abs=5e-5)
 
 
 def test_the_interval_contains_the_mean_and_grows_with_the_spread():
