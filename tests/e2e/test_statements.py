@@ -1,6 +1,6 @@
 """The page Findings in a browser: marks, keys, links, widths, downloads, and a damaged file.
 
-pytest tests/e2e/test_findings.py
+pytest tests/e2e/test_statements.py
 """
 
 from __future__ import annotations
