@@ -21,7 +21,7 @@ export function mapBytes({ data }, rows, columns) {
 /** Returns the bytes of a head from the tiles if these are whole maps; null otherwise. */
 export function headBytes({ arrays }, kind, layer, head) {
   const tiles = arrays[`tiles.${kind.kind}`];
-  return kind.exact && tiles ? tileBytes(kind, tiles, layer * kind.heads + head) : null;
+  return kind.exact && tiles ? tileBytes(kind, tiles.data, layer * kind.heads + head) : null;
 }
 
 /**
