@@ -15,7 +15,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from benchmarks import foreign, forward
-from benchmarks.browser import answers, constant, interaction, minilm, start, translation
+from benchmarks.browser import answers, interaction, minilm, start, translation
 from benchmarks.load import events, neighbour, visitors
 from tests.browser import chromium, serve
 from tools import readme
@@ -89,7 +89,6 @@ def benchmarks(bertviz: Path | None) -> dict[str, tuple[str, Callable[[], list[R
         "foreign": ("Models of Hugging Face", lambda: [foreign.measure(), foreign.memory()]),
         "interaction": ("Interaction", interactions),
         "answers": ("Lens, contributions and patching", explanations),
-        "constant": ("The Constant page", partial(in_browser, constant.measure)),
         "translation": ("A translation", partial(in_browser, translation.measure)),
         "minilm": ("MiniLM, 64 tokens, 72 heads", partial(in_browser, minilm.measure, bertviz)),
         "start": ("Start", partial(in_browser, lambda browser: [start.first_picture(browser)])),

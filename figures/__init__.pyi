@@ -11,16 +11,7 @@ from figures.curves.constants import (
     drop_curves as drop_curves,
 )
 from figures.curves.constants import (
-    loss_by_score as loss_by_score,
-)
-from figures.curves.constants import (
     task_curves as task_curves,
-)
-from figures.curves.lengths import (
-    entropy_of_heads as entropy_of_heads,
-)
-from figures.curves.lengths import (
-    entropy_of_queries as entropy_of_queries,
 )
 from figures.curves.lengths import (
     length_curves as length_curves,
@@ -28,16 +19,7 @@ from figures.curves.lengths import (
 from figures.curves.pruning import (
     memory_curves as memory_curves,
 )
-from figures.curves.pruning import (
-    minimal_heads_curve as minimal_heads_curve,
-)
-from figures.curves.pruning import (
-    pruning_curves as pruning_curves,
-)
 from figures.export import save as save
-from figures.head_scatter import HeadPoint as HeadPoint
-from figures.head_scatter import head_points as head_points
-from figures.head_scatter import head_scatter as head_scatter
 from figures.line_charts import line_chart as line_chart
 from figures.lines import (
     Layout as Layout,
@@ -68,22 +50,4 @@ from figures.pattern import (
 )
 from figures.pattern import (
     pattern_squares as pattern_squares,
-)
-from figures.squares import (
-    Field as Field,
-)
-from figures.squares import (
-    correlations as correlations,
-)
-from figures.squares import (
-    gate_squares as gate_squares,
-)
-from figures.squares import (
-    group_squares as group_squares,
-)
-from figures.squares import (
-    head_squares as head_squares,
-)
-from figures.squares import (
-    pair_squares as pair_squares,
 )

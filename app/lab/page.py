@@ -16,6 +16,7 @@ from app.panels.choice import choosing
 from app.panels.page import frame, live, text
 from app.state import session, visitor_models
 from app.state.lab_state import LabState
+from app.state.pages.companions import informative_models
 from app.texts import _
 from components.lab import lab as component
 from components.mounting import Part
@@ -59,6 +60,8 @@ def _parts(view: View, problems: Sequence[str], waits: bool = True) -> list[Part
                                                  for title, example in opened.task.examples],
                 "notice": _notice(reading, state), "problems": [_(problem) for problem in problems],
                 "large": state.teach, "tools": [tool.entry for tool in thing_tools]}
+    if not past.past and state.lab.tool not in {tool.key for tool in thing_tools}:
+        content["problems"].append(_("The link asks for a tool that this model and text do not have."))
     content["thing"], content["lesson"] = state.lab.thing, lesson.content(view)
     if content["model"]["untrained"]:
         content |= {"answer": None, "guesses": None, "contributions": None}
@@ -88,7 +91,9 @@ def _is_untrained(opened: Lab) -> bool:
 
 def _related(opened: Lab) -> list[dict[str, str]]:
     """Returns other models of the same task and, after them, the first model of each other task."""
-    names = [name for name in catalogue.family(opened.name) if name != opened.name][:MOST_OFFERED]
+    family = choosing.entries(catalogue.family(opened.name))
+    told = [entry.name for entry in informative_models(opened.name, family)]
+    names = list(dict.fromkeys([*told, *(entry.name for entry in family if entry.name != opened.name)]))[:MOST_OFFERED]
     seen = {opened.task.name}
     others = []
     for entry in choosing.entries(catalogue.names()):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from figures.line_charts import line_parts
 from figures.lines import Layout, Panel, Point, Rule, Series
@@ -71,23 +70,3 @@ def task_curves(panels: Sequence[tuple[str, Mapping[str, Curve]]], count: int,
     return line_parts(_series(ways), [Panel(title, _points(curves, ways)) for title, curves in panels],
                       Layout(_across(ways), columns=3, width=230, height=150, least=230, chooses=True,
                              at=count), message("Scores by task"), theme)
-
-
-@charted
-def loss_by_score(points: Sequence[tuple[str, float, float, float, str]], styles: Mapping[str, Mapping[str, Any]],
-                  theme: Theme = "light") -> Parts:
-    """Returns each model's relative drop with all heads constant against its unmodified score.
-
-    Args:
-        points: (name of a model or training, score, relative drop as a fraction, standard deviation of the drop, note).
-            A line joins the points of one name in this order.
-        styles: model or training -> colour and dash.
-        theme: see figures.theme.
-    """
-    names = list(dict.fromkeys(name for name, *_rest in points))
-    lines = [Point(names.index(name), round(x, 4), round(y, 5), round(spread, 5) or None, note)
-             for name, x, y, spread, note in points]
-    return line_parts([Series.of_style(name, styles[name]) for name in names],
-                      [Panel(message("relative drop with all heads constant"), lines, percent=True)],
-                      Layout(message("mean score without changes"), zero=True, height=230),
-                      message("Relative drop with all heads constant"), theme)

@@ -57,28 +57,6 @@ def test_html_is_one_file_without_requests_and_texts_end_no_script(tmp_path: Pat
     assert page.count("<script") == page.count("</script>") == 2 and "<script src" not in page
 
 
-def test_a_scatter_of_heads_is_saved_by_plotly_and_by_altair(tmp_path: Path):
-    """The HTML file of plotly loads no other file.
-
-    The files of altair have the same points; the point of a modified head is hollow.
-    """
-    points = [figures.HeadPoint("1.1", "layer 1", 0.5, -0.25), figures.HeadPoint("2.1", "layer 2", 1.0, 2.0, True)]
-    scatter = figures.head_scatter(points, "confidence", "loss, nats", 1, picked=[0], theme="print")
-    page = figures.save(scatter, tmp_path / "a.html", caption=["Of 3 texts."]).read_text("utf-8")
-    assert "<script src" not in page and "Of 3 texts." in page
-    assert [trace.name for trace in scatter.data[:2]] == ["layer 1", "layer 2"]
-    assert scatter.data[1].marker.symbol == ("diamond-open",)
-    assert scatter.layout.xaxis.title.text == "confidence" and scatter.layout.yaxis.title.text == "loss, nats"
-    drawn = figures.head_points(points, "confidence", "loss, nats", 1, "Heads")
-    head, *rows = csv.reader(io.StringIO(figures.save(drawn, tmp_path / "a.csv").read_text("utf-8")))
-    assert head == ["head", "confidence", "loss, nats", "state"]
-    assert rows == [["1.1", "0.5", "-0.25", ""], ["2.1", "1.0", "2.0", "modified"]]
-    svg = ElementTree.parse(figures.save(drawn, tmp_path / "a.svg")).getroot()
-    marks = [path for path in svg.iter("{http://www.w3.org/2000/svg}path")
-             if path.get("aria-roledescription") == "point"]
-    assert [path.get("fill") for path in marks] == ["#0068a8", None, None]  # the last one is the ring of a head
-
-
 def test_another_ending_is_refused(tmp_path: Path):
     with pytest.raises(ValueError, match=r"a\.gif: expected \.svg"):
         figures.save(chart(), tmp_path / "a.gif")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from numpy import ndarray
+
+from app.lab.picture import selected_map
 from app.lab.tool import Tool
+from app.lab.tools.mean import mean_map
 from app.lab.view import View
 from app.panels.prompt import saved_model
 from app.texts import N_, _
@@ -26,7 +30,16 @@ def content(view: View, tool: Tool) -> Content:
              "all.csv": _("All heads (CSV)"),
              **({"all.zip": _("Model for transformers (ZIP)")} if reason == "" else {})}
     return {"code": code_of(view.lab.name, view.plan, view.reading.shown), "files": files,
-            "refused": _("This model cannot be saved for transformers: {reason}", reason=reason) if reason else ""}, {}
+            "refused": _("This model cannot be saved for transformers: {reason}", reason=reason) if reason else ""}, \
+        _map(view, tool)
+
+
+def _map(view: View, tool: Tool) -> dict[str, ndarray]:
+    """Returns the whole pattern, which the browser saves as a picture or as numbers."""
+    if tool.thing == "head":
+        weights = selected_map(view, "used")
+        return {} if weights is None else {"map.used": weights}
+    return {"map.mean": mean_map(view, [view.state.selection.layer])} if tool.thing == "layer" else {}
 
 
 PATTERN = N_("pictures, numbers, model")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy
+from numpy import ndarray
 
 from app.lab.tool import Tool
 from app.lab.view import View
@@ -14,11 +17,15 @@ from models.thumbnails import encoded
 
 def content(view: View, tool: Tool) -> Content:
     """Returns the mean pattern; each head counts with its gate."""
-    kind = view.kind
-    layers = [view.state.selection.layer] if tool.thing == "layer" else range(kind.layers)
+    layers = [view.state.selection.layer] if tool.thing == "layer" else range(view.kind.layers)
+    return {"heads": len(layers) * view.kind.heads}, {"map.mean": mean_map(view, layers)}
+
+
+def mean_map(view: View, layers: Sequence[int]) -> ndarray:
+    """Returns the mean pattern of all heads of some layers, packed if causal."""
     total = sum((view.layer(layer=layer).weights.mean(0) for layer in layers), numpy.float32(0)) / len(layers)
     weights = encoded(numpy.asarray(total))
-    return {"heads": len(layers) * kind.heads}, {"map.mean": lower_triangle(weights) if kind.causal else weights}
+    return lower_triangle(weights) if view.kind.causal else weights
 
 
 TOOLS = [Tool("layer.mean", N_("Where do its heads look?"), N_("mean pattern"), content, tip="weight"),

@@ -1,6 +1,6 @@
 """The Lab in a real browser: typing and pruning change the answer, every state has a link, and its tools work.
 
-pytest tests/e2e/test_lab.py
+pytest tests/e2e/test_in_the_lab.py
 """
 
 from __future__ import annotations
