@@ -182,7 +182,7 @@ class Visitor:
     async def _change(self, route: Route) -> None:
         self._sequence += 1
         change = self.draw.choice(({"type": "select"}, {"type": "heads", "gate": 0.0}, {"type": "heads", "gate": 1.0}))
-        event = {"key": "heads", "sequence": self._sequence, "layer": self.draw.randrange(LAYERS),
+        event = {"key": "lab", "sequence": self._sequence, "layer": self.draw.randrange(LAYERS),
                  "head": self.draw.randrange(HEADS), "scope": "head", "kind": "self", **change}
         body = json.dumps({"seen": 0, "events": [event]}).encode()
         began = time.perf_counter()

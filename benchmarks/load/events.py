@@ -41,10 +41,10 @@ def events(draw: random.Random, number: int) -> Iterator[dict[str, Any]]:
         kind = draw.choice(("select", "heads", "text"))
         if kind == "text":
             words = [*words[1:], draw.choice(WORDS)]
-            yield {"key": "text", "type": "text", "text": " ".join(words), "sequence": number}
+            yield {"key": "lab", "type": "text", "text": " ".join(words), "sequence": number}
         else:
             gate = {"gate": draw.choice((0.0, 0.5, 1.0))} if kind == "heads" else {}
-            yield {"key": "heads", "type": kind, **head, **gate, "sequence": number}
+            yield {"key": "lab", "type": kind, **head, **gate, "sequence": number}
 
 
 def measure(address: str, processes: Sequence[int], visitors: int, every: float, seconds: float) -> dict[str, Any]:
@@ -118,7 +118,7 @@ async def _visit(client: httpx2.AsyncClient, address: str, every: float, seconds
 
 
 async def _open(socket: Any, query: str) -> dict[str, Any]:
-    """Opens a link and returns the header of the payload of the component `heads`."""
+    """Opens a link and returns the header of the payload of the component `lab`."""
     message = BackMsg()
     message.rerun_script.query_string = query
     await socket.send(message.SerializeToString())
@@ -127,7 +127,7 @@ async def _open(socket: Any, query: str) -> dict[str, Any]:
         answer = ForwardMsg()
         answer.ParseFromString(await asyncio.wait_for(socket.recv(), 60))
         kind = answer.WhichOneof("type")
-        if kind == "delta" and answer.delta.new_element.bidi_component.component_name.endswith("attention_lab_heads"):
+        if kind == "delta" and answer.delta.new_element.bidi_component.component_name.endswith("attention_lab_lab"):
             header = unpack(answer.delta.new_element.bidi_component.bytes)[0]
         if kind == "script_finished" and answer.script_finished in FINISHED:
             return header

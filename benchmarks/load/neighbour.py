@@ -28,9 +28,9 @@ def measure(address: str, seconds: float = 40.0, every: float = 3.0) -> dict[str
 
 
 def slow_page(draw: random.Random) -> str:
-    """Returns a link to Length with four models and a text that is not cached."""
+    """Returns a link to four models in the Lab and a text that is not cached."""
     text = " ".join(draw.choices(WORDS, k=TOKENS))
-    return urlencode({"page": "length", "model": "stories-softmax", "with": MODELS, "text": text})
+    return urlencode({"lab": "all.second", "model": "stories-softmax", "with": MODELS, "text": text})
 
 
 async def _measure(address: str, seconds: float, every: float) -> dict[str, Any]:
