@@ -3,7 +3,7 @@
 /** Returns the part of the page that an event changes: all numbers, the selected head, or nothing else. */
 export const affectedPart = ({ type }) => (NUMBERS.includes(type) ? 'numbers' : type === 'select' ? 'selection' : null);
 
-const NUMBERS = ['text', 'heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan', 'at', 'open', 'hide'];
+const NUMBERS = ['text', 'heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan', 'open'];
 // event types of which only the newest waiting event matters, because each event replaces the whole value
 const ONE = [
   'text',
@@ -14,14 +14,12 @@ const ONE = [
   'model',
   'prediction',
   'scale',
-  'find',
   'page',
   'language',
   'address',
   'open',
   'step',
   'plan',
-  'at',
   'thing',
   'look',
   'tool',
@@ -75,28 +73,5 @@ export function createRequests() {
     /** Returns the number of the newest request about one of the parts; 0 if there is none. */
     newest: parts =>
       requests.reduce((most, { number, part }) => (parts.includes(part) ? Math.max(most, number) : most), 0),
-  };
-}
-
-const FEW = 9; // largest number of positions for which each position has a number under the slider
-
-/** Returns the positions with a number under the slider: all if there are few, else the first and the last. */
-export const sliderTicks = positions => (positions.length > FEW ? [positions[0], positions.at(-1)] : positions);
-
-/** Tracks the position that the visitor has chosen for each group of components, until a payload includes its event. */
-export function createChoices() {
-  const chosen = new Map();
-  return {
-    choose(group, place, number) {
-      chosen.set(group, { place, number });
-    },
-    /** Returns the position of a group when Python reports `place` after all events up to the number `answered`. */
-    shown(group, place, answered) {
-      const one = chosen.get(group);
-      return one && one.number > answered ? one.place : place;
-    },
-    forget() {
-      chosen.clear();
-    },
   };
 }

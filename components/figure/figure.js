@@ -5,8 +5,6 @@ import { fitSpec, positions, tableOf } from '../core/figure/spec.js';
 import { visibleText } from '../core/format.js';
 import { pageData } from '../core/page_data.js';
 import { _ } from '../core/texts.js';
-import { defineComponent } from '../runtime/component.js';
-import { groupPosition, moveGroup } from '../runtime/group.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 import { createDownloadMenu } from '../widgets/download_menu.js';
 import { figureFiles } from './files.js';
@@ -75,9 +73,8 @@ function replaceRows(state, datasets) {
   mark(state);
 }
 
-/** Returns the marked position: the group's position, else the last chosen position, else the position from Python. */
-const position = ({ data, waiting }) =>
-  data.group ? groupPosition(data) : (waiting().findLast(({ type }) => type === 'at')?.x ?? data.at);
+/** Returns the marked position: the last chosen one, else that of the data. */
+const position = ({ data }) => data.at;
 
 /** Moves the mark of a drawn chart to the present position immediately. */
 function mark(state) {
@@ -148,8 +145,7 @@ const positionOf = item => (item?.datum?.datum ?? item?.datum)?.x;
 /** Chooses a position; the mark moves immediately. */
 function choose(state, x) {
   if (!Number.isFinite(x) || x === position(state)) return;
-  if (state.data.group) return void moveGroup(state, x);
-  state.send({ type: 'at', x });
+  state.data = { ...state.data, at: x };
   mark(state);
 }
 
@@ -201,8 +197,7 @@ function destroy({ observer, take, result }) {
 /** Creates a chart inside another component: {show(data, dark), close()}, with the data of components/figure. */
 export function createFigure(root) {
   /** @type {any} */
-  const state = { root, waiting: () => [] };
-  state.send = ({ x }) => (state.data = { ...state.data, at: x }); // a position that is chosen stays in the browser
+  const state = { root };
   Object.assign(state, create(state));
   const show = (data, dark) => {
     Object.assign(state, { data: data.title === state.data?.title ? { ...data, at: state.data.at } : data, dark });
@@ -212,5 +207,3 @@ export function createFigure(root) {
   };
   return { show, close: () => destroy(state) };
 }
-
-export const figure = defineComponent({ create, update, parts: [], destroy });

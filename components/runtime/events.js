@@ -3,7 +3,7 @@
 
 import { affectedPart, fold } from '../core/pending.js';
 import { isDirect, postEvents } from './direct.js';
-import { choices, markStale, mounted, requests } from './stale.js';
+import { markStale, mounted, requests } from './stale.js';
 
 const RETRY = 3100; // ms from a failed request to the next attempt
 const LOST = 10_000; // ms after which a message that was not acknowledged is considered lost and sent again
@@ -107,9 +107,7 @@ export function sendEvent(key, event) {
   waiting = fold(waiting, numbered);
   requests.ask(last, affectedPart(event));
   deliver();
-  // A new position is displayed before the tiles are dimmed, because dimming takes another frame.
-  if (event.type === 'at') requestAnimationFrame(() => setTimeout(markStale));
-  else markStale();
+  markStale();
   return last;
 }
 
@@ -148,7 +146,6 @@ export function restartSession() {
     .sort((a, b) => a.sequence - b.sequence);
   [left, waiting, sent, handled] = [[], [], 0, 0];
   requests.restart();
-  choices.forget();
 }
 
 /** Sends the unhandled events of the page's components to the new session, which shows the page's address. */

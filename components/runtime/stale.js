@@ -1,12 +1,11 @@
 // Marks the numbers on the page that are out of date, because they do not include the newest request yet.
 
-import { createChoices, createRequests } from '../core/pending.js';
+import { createRequests } from '../core/pending.js';
 import { setAttribute } from '../widgets/dom.js';
 
 const DIM_DELAY = 120; // ms without a new payload after which outdated numbers are dimmed
 
 export const requests = createRequests();
-export const choices = createChoices();
 
 /** The states of the components on the page. */
 export const mounted = new Set();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pendingState } from '../../components/core/head_state.js';
-import { affectedPart, createChoices, createRequests, fold, sliderTicks } from '../../components/core/pending.js';
+import { affectedPart, createRequests, fold } from '../../components/core/pending.js';
 
 const heads = (kind, layer, head, change, scope = 'head') => ({ type: 'heads', kind, layer, head, scope, ...change });
 const bare = ({ sequence, ...event }) => event;
@@ -123,26 +123,8 @@ test('requests that never reach Python are not awaited', () => {
 });
 
 test('which events change which numbers', () => {
-  for (const type of ['text', 'heads', 'scale', 'undo', 'redo', 'reset', 'model', 'at'])
+  for (const type of ['text', 'heads', 'scale', 'undo', 'redo', 'reset', 'model'])
     assert.equal(affectedPart({ type }), 'numbers');
   assert.equal(affectedPart({ type: 'select' }), 'selection');
   for (const type of ['view', 'prediction', 'other']) assert.equal(affectedPart({ type }), null);
-});
-
-test('a chosen position is valid until a payload includes its event', () => {
-  const places = createChoices();
-  assert.equal(places.shown('a', 3, 0), 3);
-  places.choose('a', 8, 5);
-  assert.deepEqual([places.shown('a', 3, 4), places.shown('b', 3, 4)], [8, 3]);
-  assert.equal(places.shown('a', 4, 5), 4);
-  assert.equal(places.shown('a', 9, 6), 9);
-  places.forget();
-  assert.equal(places.shown('a', 3, 4), 3);
-});
-
-test('a slider shows the numbers of all positions if they are few, else of both ends', () => {
-  assert.deepEqual(sliderTicks([0, 16, 28, 30, 32]), [0, 16, 28, 30, 32]);
-  assert.deepEqual(sliderTicks([]), []);
-  const places = Array.from({ length: 73 }, (_, place) => place);
-  assert.deepEqual(sliderTicks(places), [0, 72]);
 });
