@@ -52,7 +52,6 @@ from models.errors import InputError
 from models.storage import checkpoint
 from models.storage.checkpoint import CheckpointError
 from studies import store
-from tests.app.test_forged import WIDGETS
 
 BATCH = 200  # number of cases of one attack under one seed
 TURNING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067")
@@ -167,12 +166,6 @@ def check_events(state: dict[Any, Any], case: list[tuple[int, Any]]) -> None:
             HANDLERS[which // 2](event)
 
 
-def check_widgets(state: dict[Any, Any], case: list[tuple[str, Any]]) -> None:
-    for key, value in case:
-        state[key] = value
-        WIDGETS[key]()
-
-
 @cache
 def scratch() -> Path:
     """Returns a temporary folder for the files of one model, with the same path as in the repository:
@@ -240,8 +233,6 @@ ATTACKS = {
     "texts": Attack(st.tuples(names, texts, plans), check_text, 50),
     "events": Attack(st.lists(st.tuples(st.integers(0, 2 * len(HANDLERS) - 1), fields | values), max_size=4),
                      with_session(check_events)),
-    "widgets": Attack(st.lists(st.tuples(st.sampled_from([*WIDGETS]), values | texts), max_size=4),
-                      with_session(check_widgets)),
     "files": Attack(st.tuples(st.sampled_from(["assignment-softmax", "assignment-selective"]), files,
                               st.lists(st.tuples(st.integers(0, 10**7), st.integers(1, 255)), min_size=1, max_size=64),
                               st.sampled_from([0, 1, 100, 10**9, 10**9, 10**9]), st.none() | values),

@@ -80,13 +80,12 @@ def test_no_other_file_uses_them(path):
 
 # Undocumented modules of Streamlit's Python code, which only app/server/streamlit_internals.py imports.
 UNDOCUMENTED = re.compile(r"^\s*(?:from|import) streamlit\.(?:proto|runtime|web)\b", re.MULTILINE)
-WIDGETS = {"app/panels/prompt/picture.py"}  # imports the type of an uploaded file for an annotation only
 
 
 def test_one_module_imports_what_streamlit_does_not_document():
     using = {str(path.relative_to(ROOT)) for folder in ("app", "components", "models")
              for path in (ROOT / folder).rglob("*.py") if UNDOCUMENTED.search(path.read_text("utf-8"))}
-    assert using - WIDGETS == {"app/server/streamlit_internals.py"}
+    assert using == {"app/server/streamlit_internals.py"}
 
 
 def test_the_names_of_sessions_and_uploads_exist():

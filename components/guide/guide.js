@@ -78,7 +78,7 @@ const marked = text =>
     if (index % 2 === 0) return part;
     const inner = part.slice(1, -1);
     if (part.startsWith('*')) return make('b', { textContent: inner });
-    if (part.startsWith('`')) return make('code', { textContent: inner, translate: false });
+    if (part.startsWith('\u0060')) return make('code', { textContent: inner, translate: false });
     const number = part.split(/[ /]/).at(-1);
     const href = part.startsWith('a') ? `https://arxiv.org/abs/${number}` : `https://kexue.fm/archives/${number}`;
     return make('a', { textContent: part, href, target: '_blank', rel: 'noopener' });

@@ -74,10 +74,10 @@ def test_styles_are_sent_only_with_the_library(monkeypatch: pytest.MonkeyPatch):
     """
     parts: dict[str, str] = {}
     monkeypatch.setattr(streamlit.components.v2, "component", lambda name, **its: parts.update(its))
-    mounting._registered.__wrapped__("notice")
+    mounting._registered.__wrapped__("models")
     assert "css" not in parts and len("".join(parts.values())) < 600
     sheets = mounting.styles()
-    assert sheets["notice"].count(".status") and all("/*" not in sheet for sheet in sheets.values())
+    assert sheets["models"].count(".models") and all("/*" not in sheet for sheet in sheets.values())
     assert f"styles: {json.dumps(sheets)}" in source()
 
 
