@@ -53,7 +53,8 @@ _TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)
 _CALL = re.compile(r"(?<![\w.$])(?:_|N_|ngettext)\(\s*(?:'(?:[^'\\\n]|\\.)*',\s*)?$")
 # literals that are code: selectors, fonts, media queries, classes, markup, style sheets; also code that looks like a
 # literal, because two regular expressions contain quotation marks
-_CODE = re.compile(r"^\.[\w-]+ (?:button|\.)|^(?:(?:a|button|input|label|select|textarea)(?:, |$))+|system-ui|sans-serif|\[[\w=\"-]+\]|"
+_CODE = re.compile(r"^\.[\w-]+ (?:button|\.)|"
+                   r"^(?:(?:a|button|input|label|select|textarea)(?:, |$))+|system-ui|sans-serif|\[[\w=\"-]+\]|"
                    r"^\((?:prefers-|pointer:)|^(?:tick fine|button (?:back|forth))$|^(?:repeat|color-mix)\(|"
                    r"^[a-z-]+: (?:px|;)|"
                    r"^ model reads this text|^\s*<[!?\w]|^\s*\w+ \{|;\n")

@@ -79,4 +79,4 @@ def test_every_tip_is_in_the_glossary():
     script = "".join(path.read_text("utf-8") for path in sources("js"))
     used |= {*re.findall(r"(?:termElement\(|glossaryText\(|addTip\(.*, )'([^']+)'", script),
              *re.findall(r"\bterm: '([^']+)'", script)}
-    assert {"gate", "kl", "weight"} <= used <= set(texts.glossary())
+    assert {"kl", "weight"} <= used <= set(texts.glossary())
