@@ -95,6 +95,7 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     menu.hidden = false;
     // The menu opens to the left if it would leave the screen.
     menu.classList.toggle('leftwards', menu.getBoundingClientRect().right > document.documentElement.clientWidth - 8);
+    menu.tabIndex = menu.scrollHeight > menu.clientHeight ? 0 : -1; // a menu that scrolls can be scrolled by keys
     setAttribute(button, 'aria-expanded', true);
     const chosen = Array.from(menu.children).find(({ ariaChecked }) => ariaChecked === 'true');
     (last ? menu.lastChild : (chosen ?? menu.firstChild)).focus();

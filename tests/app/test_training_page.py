@@ -94,7 +94,7 @@ def test_the_table_has_the_measured_accuracies(now: Visit, monkeypatch: pytest.M
     cells = dict(zip(recorded.COLUMNS, table["rows"][0]["cells"], strict=True))
     assert (cells["softmax"]["share"], cells["softmax"]["part"]) == (">99%", pytest.approx(0.9993, abs=1e-4))
     assert cells["random"] == {"share": "40%", "part": 0.4, "range": "once"}
-    assert cells["even"]["range"] == "15% – 65%"  # 0.4 ± 4.303 · 0.1 / sqrt(3)
+    assert cells["even"]["range"] == "23% – 57%"  # 0.4 ± 2.920 · 0.1 / sqrt(3)
     assert cells["gated"] == {"share": "–", "part": 0, "range": "not trained"}
 
 

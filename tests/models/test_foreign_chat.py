@@ -123,24 +123,24 @@ def test_the_switch_is_in_the_link(lab: ForeignLab):
     models.load_folder(lab.task.folder)
     app = opened(model="folder:chat", text="the cat sat ")
     now = app.session_state["visit"]
-    names = [action["name"] for action in sent(app, "notice")[0]["actions"]]
+    names = [action["name"] for action in sent(app, "lab")[0]["notice"]["actions"]]
     assert names == ["trim", "chat"]
 
     def press(name: str) -> None:
         with visit.use(now):
-            now.channel.receive([("notice", {"type": "act", "name": name, "sequence": now.channel.newest + 1})])
+            now.channel.receive([("lab", {"type": "notice", "name": name, "sequence": now.channel.newest + 1})])
         app.run()
 
     press("trim")
     assert now.history.present.text == "the cat sat"
     press("chat")
     assert now.history.present.chat and "chat=1" in sent(app, "bar")[0]["query"]
-    (action,) = sent(app, "notice")[0]["actions"]
-    assert action["pressed"] and "of the chat template" in sent(app, "notice")[0]["status"]
-    shown = sent(app, "head_map")[0]
-    assert shown["rows"] == list(lab.in_chat.read("the cat sat").tokens) and shown["template"]
+    (action,) = sent(app, "lab")[0]["notice"]["actions"]
+    shown = sent(app, "lab")[0]
+    assert action["pressed"] and shown["template"]
+    assert len(shown["tokens"]["text"]) == len(lab.in_chat.read("the cat sat").ids)
     press("forged")
     press("chat")
-    assert not now.history.present.chat and "template" not in sent(app, "head_map")[0]
+    assert not now.history.present.chat and not sent(app, "lab")[0]["template"]
     state, problems = read_query({"model": "stories-softmax", "chat": "1"})
     assert not state.chat and problems
