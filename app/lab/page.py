@@ -116,7 +116,7 @@ def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
     if _is_untrained(lab):
         messages = [_("Random weights: this model was not trained, so its answers mean nothing."), *messages]
     if lab.constant is None and any(head.constant for head in state.plan.heads.values()):
-        messages = [_("Some heads are set to constant, but their matrices have not been made yet. Make them in Models."),
-                    *messages]
+        messages = [_("Some heads are set to constant, but their matrices have not been made yet. Make them in "
+                      "Models."), *messages]
     actions = text.actions(lab, reading, state)
     return {"message": " ".join(messages), "actions": actions} if messages or actions else None
