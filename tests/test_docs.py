@@ -226,7 +226,7 @@ def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: py
 def test_the_links_to_try_open():
     """Each link opens without a problem, and the link of the resulting state opens the same state."""
     links = re.findall(r"`/\?([^`]+)`", README)
-    assert len(links) == 5
+    assert len(links) == 6
     for link in links:
         fields = dict(parse_qsl(link))
         state, problems = read_query(fields)

@@ -19,6 +19,7 @@ from models.errors import InputError
 from models.labs.seq2seq import Seq2SeqLab
 from models.nets.config import END, PADDING, START, PairConfig
 from models.nets.seq2seq import Seq2Seq
+from models.prompt import unix_lines
 from models.storage import checkpoint
 from models.tasks import TASKS
 from models.tasks.base import Task
@@ -46,7 +47,7 @@ def test_any_text_can_be_read(reader: PairReader, text: str):
     prompt = reader.read(text)
     assert 2 < len(prompt.ids) == len(prompt.tokens) <= reader.limit and min(prompt.ids[1:-1]) > PADDING
     if not prompt.omitted:
-        assert reader.written(prompt.ids) == reader.clean(text) and prompt.read_chars == len(text)
+        assert reader.written(prompt.ids) == reader.clean(text) and prompt.read_chars == len(unix_lines(text))
 
 
 def test_bars_are_cleaned():
@@ -74,7 +75,7 @@ def test_of_a_long_conversation_the_oldest_turns_are_left_out():
     prompt = DIALOGUE.read(text)
     read = DIALOGUE.written(prompt.ids).split(" | ")
     assert read[0] == PROFILE and 4 < len(read) - 1 < 40 and read[1:] == turns[-(len(read) - 1):]
-    assert len(prompt.ids) <= 96 and prompt.read_chars == len(text)
+    assert len(prompt.ids) <= 96 and prompt.read_chars == len(unix_lines(text))
     one_more = DIALOGUE.tokenizer.encode(" | ".join((PROFILE, *turns[-len(read):])), add_special_tokens=False).ids
     assert len(one_more) + 2 > 96 and prompt.omitted + len(prompt.ids) - 2 == len(
         DIALOGUE.tokenizer.encode(text, add_special_tokens=False).ids)
