@@ -161,8 +161,12 @@ def family(name: str) -> list[str]:
     """Returns the names of all models of the task of `name`, `name` included; omits models with damaged files."""
     if foreign.is_foreign(name):
         return foreign.family(name)
-    task = find(name).task
-    return [other for other in [*names(), *added.names()] if (info := describe(other)) and info.task is task]
+    return list(_family(find(name).task, (*names(), *added.names()), checkpoint.CHECKPOINTS, _moment()))
+
+
+@functools.lru_cache(64)
+def _family(task: Reader, among: tuple[str, ...], checkpoints: Path, moment: int) -> tuple[str, ...]:
+    return tuple(name for name in among if (info := describe(name)) and info.task is task)
 
 
 def same_family(first: str, second: str) -> bool:

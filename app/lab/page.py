@@ -14,6 +14,7 @@ from app.lab.now import present
 from app.lab.view import View
 from app.panels.choice import choosing
 from app.panels.page import frame, live, text
+from app.server import caches
 from app.state import session, visitor_models
 from app.state.lab_state import LabState
 from app.state.pages.companions import informative_models
@@ -55,7 +56,8 @@ def _parts(view: View, problems: Sequence[str], waits: bool = True) -> list[Part
     content["written"] = written.content(view, waits)
     past = session.history()
     thing_tools = tools.offered(view)
-    content |= {"model": _model(opened), "models": _related(opened), "undo": bool(past.past), "redo": bool(past.future),
+    related = _related(opened.name, tuple(catalogue.family(opened.name)), tuple(catalogue.names()))
+    content |= {"model": _model(opened), "models": related, "undo": bool(past.past), "redo": bool(past.future),
                 "text": state.text, "examples": [{"title": _(title), "text": example}
                                                  for title, example in opened.task.examples],
                 "notice": _notice(reading, state), "problems": [_(problem) for problem in problems],
@@ -89,19 +91,19 @@ def _is_untrained(opened: Lab) -> bool:
     return is_foreign(opened.name) and re.search(r"tiny-random|random-init|dummy", opened.name) is not None
 
 
-def _related(opened: Lab) -> list[dict[str, str]]:
-    """Returns other models of the same task and, after them, the first model of each other task."""
-    family = choosing.entries(catalogue.family(opened.name))
-    told = [entry.name for entry in informative_models(opened.name, family)]
-    names = list(dict.fromkeys([*told, *(entry.name for entry in family if entry.name != opened.name)]))[:MOST_OFFERED]
-    seen = {opened.task.name}
+@caches.remembered(worded=True)
+def _related(name: str, family: tuple[str, ...], names: tuple[str, ...]) -> list[dict[str, str]]:
+    """Returns other models of the family and, after them, the first model of each other task."""
+    told = [entry.name for entry in informative_models(name, choosing.entries(family))]
+    offered = [other for other in dict.fromkeys([*told, *family]) if other != name][:MOST_OFFERED]
+    seen = {catalogue.find(name).task.name}
     others = []
-    for entry in choosing.entries(catalogue.names()):
+    for entry in choosing.entries(names):
         if entry.task.name not in seen:
             seen.add(entry.task.name)
             others.append(entry.name)
     return [{"name": entry.name, "title": choosing.name_of(entry), "note": _(entry.line),
-             "task": _(entry.task.title)} for entry in choosing.entries([*names, *others])]
+             "task": _(entry.task.title)} for entry in choosing.entries([*offered, *others])]
 
 
 def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
