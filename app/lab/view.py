@@ -98,7 +98,7 @@ class View:
 
     @functools.cached_property
     def index(self) -> int:
-        """The index of the prediction that is shown: the chosen one, else the last one of the text.
+        """The index of the shown prediction: the chosen prediction, else the last prediction of the text.
 
         The last prediction of a translation is only its end. If none is chosen outside a lesson, the most changed one
         is shown or, without a change, that of the longest token that begins a word.

@@ -1,4 +1,4 @@
-"""The guide: what the Lab shows, glossary, keys, Python, method, data with their licences, and citing."""
+"""The guide: the picture of the Lab, glossary, keys, Python code, method, data and licences, citation."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _data() -> tuple[list[Row], list[str]]:
 
 
 def _sources() -> list[Row]:
-    """Returns each publication with the attention types of our models that are from it."""
+    """Returns each publication with the attention types that it introduced and that our models have."""
     titles: dict[str, dict[str, None]] = {}
     for entry in filter(None, map(catalogue.describe, catalogue.names())):
         titles.setdefault(entry.attention.published, {})[_(entry.attention.title)] = None
