@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
 
+from app.content.effect import existing_index as existing_index
+from app.content.effect import shown_output as shown_output
 from app.content.heads import AnyTrace as AnyTrace
 from app.content.heads import tiles_of as tiles_of
 from app.content.heads import usable as usable
@@ -21,7 +22,7 @@ from models.labs.foreign import is_foreign
 from models.loading import own
 from models.prompt import LONGEST_TEXT, Prompt
 from models.tasks.base import Reader
-from models.trace import Layer, Output, bytes_of_maps
+from models.trace import Layer, bytes_of_maps
 from studies.corpus import lengths
 
 LARGE = 32 * 2**20  # bytes of attention maps above which a sketch replaces the trace: 12 x 12 heads from 171 tokens on
@@ -91,19 +92,6 @@ def _writes(lab: Lab) -> bool:
 def _is_large(lab: Lab, prompt: Prompt) -> bool:
     n = len(prompt.ids)
     return bytes_of_maps(lab.kinds, dict.fromkeys((TEXT, TARGET), n)) > LARGE
-
-
-def existing_index(outputs: Sequence[Output], index: int) -> int:
-    """Returns `index`, or the last prediction's index if there is no such prediction.
-
-    The index in a link stays when the text becomes shorter.
-    """
-    return index if 0 <= index < len(outputs) else len(outputs) - 1
-
-
-def shown_output(outputs: Sequence[Output], index: int) -> Output:
-    """Returns the prediction that a page shows. Arguments as in `existing_index`."""
-    return outputs[existing_index(outputs, index)]
 
 
 def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) -> Layer:

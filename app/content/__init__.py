@@ -1,1 +1,1 @@
-"""Computes the content of components from a model and its traces, without Streamlit and without a visitor's state."""
+"""The payload of the Lab and of its tools, without Streamlit and without a visitor's state."""

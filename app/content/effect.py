@@ -46,6 +46,19 @@ def predictions(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, A
             for old, new in zip(before.outputs, after.outputs, strict=True)]
 
 
+def existing_index(outputs: Sequence[Output], index: int) -> int:
+    """Returns `index`, or the last prediction's index if there is no such prediction.
+
+    The index in a link stays when the text becomes shorter.
+    """
+    return index if 0 <= index < len(outputs) else len(outputs) - 1
+
+
+def shown_output(outputs: Sequence[Output], index: int) -> Output:
+    """Returns the prediction that a page shows. Arguments as in `existing_index`."""
+    return outputs[existing_index(outputs, index)]
+
+
 def in_vectors(before: AnyTrace, after: AnyTrace) -> dict[str, Any]:
     """Returns the shift of the output vectors, for a model without predictions.
 

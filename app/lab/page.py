@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy
 
-from app.lab import events, lesson, picture, tools, written
+from app.content import picture
+from app.lab import events, lesson, tools, written
 from app.lab.now import present
 from app.lab.view import View
 from app.panels.choice import choosing

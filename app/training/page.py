@@ -87,7 +87,7 @@ def contents(view: TrainingView) -> Content:
 
 
 def _picture(recipe: Recipe) -> dict[str, Any]:
-    """Returns the part of the payload of the Lab's picture (app/lab/picture.py) that all moments share."""
+    """Returns the part of the payload of the Lab's picture (app/content/picture.py) that all moments share."""
     prompt = READERS[recipe.task].read(TASKS[recipe.task].example)
     n = len(prompt.tokens)
     states = [[recipe.plan.state(SELF, layer, head) for head in range(recipe.heads)] for layer in range(recipe.layers)]

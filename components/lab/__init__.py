@@ -11,7 +11,7 @@ from components.mounting import Content, OnEvent, component
 
 @component("lab")
 def lab(*, key: str, header: dict[str, Any], arrays: dict[str, ndarray], on_event: OnEvent) -> Content:
-    """Displays the Lab. app/lab/picture.py and app/lab/page.py describe `header` and `arrays`.
+    """Displays the Lab. app/content/picture.py and app/lab/page.py describe `header` and `arrays`.
 
     Args:
         key: key of the mount.

@@ -13,7 +13,8 @@ import numpy
 import pytest
 
 import models
-from app.lab import picture, tools
+from app.content import picture
+from app.lab import tools
 from app.panels.answer import comparison
 from app.panels.answer.comparison import Compared
 from app.panels.measured.lengths import TRAINED, curves_of

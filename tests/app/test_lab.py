@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from numpy import ndarray
 
 import models
-from app.lab import events, picture, tools
+from app.content import picture
+from app.lab import events, tools
 from app.lab.view import View
 from app.panels.page import text
 from app.state import visit

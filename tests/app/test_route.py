@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 
 import models
 from app import route
-from app.lab import picture
+from app.content import picture
 from app.panels.page import text
 from app.server import limits, serving
 from app.server.limits import LimitError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy
 
-from app.lab import parts
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.tool import Tool
 from app.lab.view import View
 from app.state.pages.selection import CROSS
 from app.texts import N_, _, spelt

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app import compute
-from app.lab import parts
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.tool import Tool
 from app.lab.view import View
 from app.panels.answer import measures
 from app.panels.answer.pair import PAIRS

@@ -6,8 +6,9 @@ import contextlib
 from dataclasses import replace
 from typing import Any
 
-from app.lab import now, parts
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.tool import Tool
+from app.lab import now
 from app.lab.view import View
 from app.panels.writing import continuation, forgetting
 from app.panels.writing.continuation import Continuation

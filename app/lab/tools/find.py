@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
-from app.lab import parts
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.tool import Tool
 from app.lab.view import View
 from app.panels.measured import measures, roles
 from app.panels.measured.measures import FINDS, MEASURES

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from numpy import ndarray
 
-from app.lab.picture import selected_map
-from app.lab.tool import Tool
-from app.lab.tools.mean import mean_map
+from app.content.picture import selected_map
+from app.content.tool import Tool
+from app.content.tools.mean import mean_map
 from app.lab.view import View
 from app.panels.prompt import saved_model
 from app.texts import N_, _

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.lab import parts
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.tool import Tool
 from app.lab.view import View
 from app.panels.page import hiding
 from app.state.handlers import events

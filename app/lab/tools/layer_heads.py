@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from app.lab import parts
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.tool import Tool
 from app.lab.view import View
 from app.panels.measured import disagreement
 from app.panels.measured.disagreement import TERMS

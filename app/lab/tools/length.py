@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from app import compute
-from app.lab import parts
-from app.lab.tool import Tool
-from app.lab.tools.scale import POLICIES
+from app.content import parts
+from app.content.tool import Tool
+from app.content.tools.scale import POLICIES
 from app.lab.view import View
 from app.panels.choice.labels import model_label
 from app.panels.measured.lengths import QUANTITIES, curves_of

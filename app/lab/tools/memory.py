@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.lab import parts
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.tool import Tool
 from app.lab.view import View
 from app.panels.writing import forgetting
 from app.texts import N_, _

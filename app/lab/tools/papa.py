@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from app.lab import now, parts
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.tool import Tool
+from app.lab import now
 from app.lab.view import View
 from app.panels.measured import constant_text
 from app.state.handlers import head_events

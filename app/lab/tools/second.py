@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
-from app.lab import parts
-from app.lab.picture import SIDE
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.picture import SIDE
+from app.content.tool import Tool
 from app.lab.view import View
 from app.panels.answer import comparison
 from app.panels.answer.comparison import Compared

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app import compute
-from app.lab import parts
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.tool import Tool
 from app.lab.tools.carry import second_text
 from app.lab.view import View
 from app.texts import N_, _, spelt

@@ -6,9 +6,9 @@ from typing import Any
 
 from numpy import ndarray
 
-from app.lab import parts
-from app.lab.picture import shown_token
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.picture import shown_token
+from app.content.tool import Tool
 from app.lab.view import View
 from app.panels.answer import measures
 from app.panels.answer.writers import MEASURE_NAMES, RELEVANCE, choice, rest_name

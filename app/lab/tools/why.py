@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-from app.lab import parts
-from app.lab.tool import Tool
+from app.content import parts
+from app.content.tool import Tool
 from app.lab.view import View
 from app.panels.answer.writers import rest_name
 from app.texts import N_, _, number, spelt

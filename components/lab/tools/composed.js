@@ -1,4 +1,4 @@
-// Draws a tool from the parts in its payload (app/lab/parts.py), so that most tools need no JavaScript of their own.
+// Draws a tool from the parts in its payload (app/content/parts.py), so that most tools need no JavaScript of their own.
 
 import { colourTable } from '../../core/attention/scales.js';
 import { visibleText } from '../../core/format.js';

@@ -4,7 +4,7 @@ const drawings = {};
 
 /**
  * Adds the drawing of a tool and returns it.
- * @param {string} name the tool's name in app/lab/tools
+ * @param {string} name the tool's name (app/content/tool.py)
  * @param {(place: HTMLElement, api: any) => void} draw fills an empty element; `api` is described in inspector.js
  * @param {boolean} [isLocal] true if the drawing needs no payload of its own, so that it is drawn before Python answers
  */

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy
 
-from app.lab.picture import SIDE
-from app.lab.tool import Tool
-from app.lab.view import View
+from app.content.picture import SIDE
+from app.content.tool import Tool
+from app.content.view import View
 from app.texts import N_
 from components.mounting import Content
 

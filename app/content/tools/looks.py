@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.lab.picture import selected_map
-from app.lab.tool import Tool
-from app.lab.view import View
+from app.content.picture import selected_map
+from app.content.tool import Tool
+from app.content.view import View
 from app.texts import N_, _
 from components.mounting import Content
 

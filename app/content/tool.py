@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from app.lab.view import View
+from app.content.view import View
 from app.texts import _
 from components.mounting import Content
 
+V = TypeVar("V", bound=View)
 Settings = Mapping[str, tuple[str, ...]]  # name of a setting -> its values, the default first
 
 
 @dataclass(frozen=True, eq=False)
-class Tool:
-    """A tool. Its drawing is components/lab/tools/NAME.js; a payload with `parts` (app/lab/parts.py) needs none.
+class Tool(Generic[V]):
+    """A tool. Its drawing is components/lab/tools/NAME.js; a payload with `parts` (app/content/parts.py) needs none.
 
     Attributes:
         key: thing and name, like `head.looks`.
@@ -31,8 +32,8 @@ class Tool:
     key: str
     question: str
     term: str
-    content: Callable[[View, Tool], Content]
-    fits: Callable[[View], bool] = lambda view: True
+    content: Callable[[V, Tool], Content]
+    fits: Callable[[V], bool] = lambda view: True
     settings: Settings = field(default_factory=dict)
     act: Callable[[dict[str, Any]], None] | None = None
     tip: str = ""
@@ -53,7 +54,7 @@ class Tool:
         return {"key": self.key, "thing": self.thing, "question": _(self.question), "term": _(self.term),
                 "tip": self.tip}
 
-    def setting(self, view: View, name: str) -> str:
+    def setting(self, view: V, name: str) -> str:
         """Returns the setting's value in the link; the default if the link has none or an unknown one."""
         chosen, values = view.state.lab.setting(f"{self.name}.{name}"), self.settings[name]
         return chosen if chosen in values else values[0]

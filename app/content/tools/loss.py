@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.lab.tool import Tool
-from app.lab.view import View
+from app.content.tool import Tool
+from app.content.view import View
 from app.texts import N_
 from components.mounting import Content
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.lab import parts
-from app.lab.picture import guesses
-from app.lab.tool import Tool
-from app.lab.view import View
+from app.content import parts
+from app.content.picture import guesses
+from app.content.tool import Tool
+from app.content.view import View
 from app.state.pages.lab_view import GUESSES
 from app.texts import N_, _
 from components.mounting import Content

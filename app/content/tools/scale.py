@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from app.content import parts
 from app.content.heads import scale_of
-from app.lab import parts
-from app.lab.tool import Tool
-from app.lab.view import View
+from app.content.tool import Tool
+from app.content.view import View
 from app.texts import N_, _
 from components.mounting import Content
 from models.kind import policies_of

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy
 from numpy import ndarray
 
-from app.lab.tool import Tool
-from app.lab.view import View
+from app.content.tool import Tool
+from app.content.view import View
 from app.texts import N_
 from components.mounting import Content
 from components.payload import lower_triangle

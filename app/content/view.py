@@ -1,0 +1,162 @@
+"""View: what the Lab shows of a model under a plan. Subclasses run the model."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from typing import Protocol
+
+import numpy
+
+from app.content.effect import existing_index
+from app.content.heads import AnyTrace, usable
+from app.state.pages.answer_view import AnswerView
+from app.state.pages.lab_view import LAST, LabView
+from app.state.pages.selection import Selection
+from models import HeadPlan, Kind, Lab, Output
+from models.analysis.answer.formation import Formation, formation_of
+from models.kind import TEXT
+from models.messages import N_
+from models.plan import Address
+from models.trace import Layer, Trace, divergence
+
+NO_ANSWER = N_("This model makes no prediction for this text.")
+
+
+class State(Protocol):
+    """The settings that a view depends on, of a visitor (LabState) or of a notebook widget."""
+
+    @property
+    def plan(self) -> HeadPlan: ...
+
+    @property
+    def selection(self) -> Selection: ...
+
+    @property
+    def prediction(self) -> int: ...
+
+    @property
+    def lab(self) -> LabView: ...
+
+    @property
+    def explanation(self) -> AnswerView: ...
+
+    @property
+    def lesson(self) -> object: ...
+
+    @property
+    def hides_answer(self) -> bool: ...
+
+
+class View(abc.ABC):
+    """A model under a plan and a selection, with everything that the picture and the tools need.
+
+    Attributes:
+        lab: the model.
+        state: the settings.
+    """
+
+    lab: Lab
+    state: State
+
+    @property
+    @abc.abstractmethod
+    def traces(self) -> tuple[AnyTrace, AnyTrace]:
+        """The baseline and the trace under the plan."""
+
+    @property
+    def before(self) -> AnyTrace:
+        """The baseline."""
+        return self.traces[0]
+
+    @property
+    def after(self) -> AnyTrace:
+        """The trace under the plan."""
+        return self.traces[1]
+
+    @property
+    def changed(self) -> bool:
+        """True if the plan changes something."""
+        return self.before is not self.after
+
+    @functools.cached_property
+    def plan(self) -> HeadPlan:
+        """The part of the plan that the model can compute."""
+        return usable(self.lab, self.state.plan, self.before.prompt)
+
+    @property
+    def kind(self) -> Kind:
+        """The attention block of the selected head."""
+        return self.lab.kind(self.state.selection.kind)
+
+    @property
+    def head(self) -> Address:
+        """The address of the selected head."""
+        return self.kind.name, self.state.selection.layer, self.state.selection.head
+
+    @property
+    def output(self) -> Output | None:
+        """The prediction that is shown, under the plan; None if the text has none."""
+        return self._shown(self.after)
+
+    @property
+    def base(self) -> Output | None:
+        """The prediction that is shown, of the unmodified model."""
+        return self._shown(self.before)
+
+    def _shown(self, trace: AnyTrace) -> Output | None:
+        return trace.outputs[self.index] if trace.outputs else None
+
+    @functools.cached_property
+    def index(self) -> int:
+        """The index of the shown prediction: the chosen prediction, else the last prediction of the text.
+
+        The last prediction of a translation is only its end. If none is chosen outside a lesson, the most changed one
+        is shown or, without a change, that of the longest token that begins a word.
+        """
+        outputs, after = self.before.outputs, self.after.outputs
+        index = existing_index(outputs, self.state.prediction)
+        if 0 <= self.state.prediction < len(outputs) or self.state.lesson or outputs[index].row == TEXT:
+            return index
+        if self.changed:
+            return int(numpy.argmax([divergence(old, new) for old, new in zip(outputs, after, strict=True)]))
+        words = [output.names[output.top()[0]] for output in outputs]
+        return max(range(len(words)), key=lambda i: (words[i].startswith(" "), len(words[i])))
+
+    @property
+    def at(self) -> int:
+        """The position whose prediction is shown; without predictions, the last position of the queries."""
+        if self.output is not None and self.output.row == self.kind.query_row:
+            return self.output.position
+        return len(self.after.rows[self.kind.query_row]) - 1
+
+    @property
+    def look(self) -> int:
+        """The position of the looking word among the queries of the selected block."""
+        chosen = self.state.lab.look
+        return chosen if chosen != LAST and chosen < len(self.after.rows[self.kind.query_row]) else self.at
+
+    def layer(self, before: bool = False, kind: str = "", layer: int | None = None) -> Layer:
+        """Returns the whole maps of a layer; of the selected head's layer by default."""
+        trace = self.before if before else self.after
+        assert isinstance(trace, Trace)  # a view with sketches computes the layer
+        return trace.layer(kind or self.kind.name, self.state.selection.layer if layer is None else layer)
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """The ids of the answer under the plan and of the unmodified model's answer."""
+        assert self.output is not None and self.base is not None
+        return int(self.output.top()[0]), int(self.base.top()[0])
+
+    @functools.cached_property
+    def formations(self) -> tuple[Formation, Formation]:
+        """The formation of the answer in the unmodified model and under the plan; raises ValueError with a reason."""
+        if self.output is None:
+            raise ValueError(NO_ANSWER)
+        after = self._formation(self.after, self.plan)
+        return (self._formation(self.before, HeadPlan()) if self.changed else after), after
+
+    def _formation(self, trace: AnyTrace, plan: HeadPlan) -> Formation:
+        assert self.output is not None
+        kept = trace if isinstance(trace, Trace) and trace.head_outputs else None  # else a sketch, or an imported model
+        return formation_of(self.lab, trace.prompt, plan, self.output.position, kept)
