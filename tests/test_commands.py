@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +23,7 @@ from app.state.link import FIRST_LAB
 from attention_lab import learn
 from attention_lab.__main__ import main
 from models import HeadPlan
+from tests.own_loop import run
 
 ROOT = Path(__file__).parents[1]
 MODEL, TEXT, PLAN = "stories-selective", FIRST_LAB["text"], "self-2.0~7g0"
@@ -169,8 +168,7 @@ def test_an_agent_calls_the_same_functions_over_stdio_within_the_limits_of_a_vis
             assert all("is not among the models that this host opens" in its for its in refusals[:-1])
             assert "requests to the Hub per minute" in refusals[-1]
 
-    with ThreadPoolExecutor(1) as pool:  # a browser test of this process leaves its event loop running
-        pool.submit(asyncio.run, talk()).result()
+    run(talk())
 
 
 def test_mcp_names_the_command_that_installs_it(monkeypatch, capsys):

@@ -8,19 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from tests import endurance
 from tests.endurance import Record, Visitor
-
-
-def run(work: Any) -> Any:
-    """Calls asyncio.run in a new thread, because browser tests leave an event loop running in the current thread."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+from tests.own_loop import run
 
 
 def test_visitors_work_and_come_back_after_a_cut(monkeypatch: pytest.MonkeyPatch):

@@ -33,6 +33,7 @@ from components.payload import unpack
 from tests.app.test_route import blocks
 from tests.browser import free_ports, wait
 from tests.environments import linked
+from tests.own_loop import run
 from tests.strangers import visit
 
 SENTENCE = "Once upon a time there was a curious otter named Quill"
@@ -145,7 +146,7 @@ def test_the_files_of_the_image_serve_every_page(image: Image, root: Path, tmp_p
                                   stderr=subprocess.STDOUT)
     try:
         wait(server, f"{address}/healthz", log)
-        pages, answer = asyncio.run(tour(address)), asyncio.run(typed(address))
+        pages, answer = run(tour(address)), run(typed(address))
         requested(address, "GET", f"/{library.address()}")  # the same library, which has the citation, as here
     finally:
         server.terminate()

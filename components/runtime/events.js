@@ -127,6 +127,8 @@ export function dropEvents(key) {
   const dropped = waiting.filter(event => event.key === key);
   waiting = waiting.filter(event => event.key !== key);
   left.push(...dropped);
+  // the server never answers events of a component that its page does not have; later events must not wait for that
+  sent = Math.max(handled, ...waiting.map(({ sequence }) => sequence).filter(sequence => sequence <= sent));
   requests.withdraw(dropped.map(({ sequence }) => sequence));
   markStale();
 }

@@ -10,7 +10,7 @@ import logging
 import re
 import socket
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,15 +30,10 @@ from app.server.requests import connections, gate, messages, uploads
 from app.server.requests.gate import Gate
 from app.state.lab_state import first_examples
 from models.storage.damage import broken
+from tests.own_loop import run
 
 Answer = tuple[int, dict[str, str], bytes]
 OWN = {"host": "lab.example.org"}
-
-
-def run(work: Coroutine[Any, Any, Any]) -> Any:
-    """Calls asyncio.run in a new thread, because browser tests leave an event loop running in the current thread."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
 
 
 async def inner(scope: dict[str, Any], receive: Any, send: Any) -> None:

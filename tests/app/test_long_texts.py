@@ -63,7 +63,8 @@ def test_a_long_text_with_few_tokens_is_reported_too():
 
 
 @pytest.mark.parametrize("reader", ["stories", "masked", "assignment", "translation", "bert", "gpt2", "t5"])
-@pytest.mark.parametrize("text", [EMOJI, "[a] " * 50_000, "x=1; " * 40_000, "\ud800" * 200_000, "a" * 200_000])
+@pytest.mark.parametrize("text", [EMOJI, "[a] " * 50_000, "2[½] " * 40_000, "x=1; " * 40_000, "\ud800" * 200_000,
+                                  "a" * 200_000])
 def test_a_text_is_cut_before_it_is_tokenized(reader: str, text: str):
     task: Reader = (catalogue.reader_named(reader) if reader in ("stories", "masked", "assignment", "translation")
                     else lab_of(reader).task)

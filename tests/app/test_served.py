@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import http.client
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
@@ -23,6 +22,7 @@ from app.server.requests import messages
 from components.library import address as library_address
 from components.library import source
 from tests.browser import Server
+from tests.own_loop import run
 
 EVIL = "http://evil.example"
 
@@ -65,8 +65,7 @@ def socket(address: str, host: str | None = None, origin: str | None = None, mes
             return "closed"
         except websockets.WebSocketException:
             return "refused"
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, opened()).result()
+    return run(opened())
 
 
 def files(count: int) -> bytes:

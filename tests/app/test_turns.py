@@ -9,10 +9,8 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from starlette.requests import ClientDisconnect
@@ -22,6 +20,7 @@ from app import compute
 from app.server import limits, queueing, serving
 from app.server.queueing import OvertakenError, Queue, Turns
 from models.generate.beam import between_steps
+from tests.own_loop import run
 
 PATIENCE = 20  # seconds after which a thread counts as stuck
 
@@ -381,11 +380,6 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-def in_loop(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    with ThreadPoolExecutor(1) as pool:  # browser tests leave an event loop running in the current thread
-        pool.submit(asyncio.run, work()).result(PATIENCE)
-
-
 def test_the_visit_that_used_least_work_is_next():
     async def work() -> None:
         places = Places(1, per_visit=1)
@@ -401,7 +395,7 @@ def test_the_visit_that_used_least_work_is_next():
         await places.end("heavy")
         assert places.queue._free == 1 and not places.queue._running and not places.queue._waiting
 
-    in_loop(work)
+    run(work(), PATIENCE)
 
 
 def test_two_requests_of_a_visit_run_and_the_newest_one_waits():
@@ -418,7 +412,7 @@ def test_two_requests_of_a_visit_run_and_the_newest_one_waits():
             await places.end(name)
         assert places.queue._free == 4 and not places.queue._running
 
-    in_loop(work)
+    run(work(), PATIENCE)
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True])
@@ -437,4 +431,4 @@ def test_who_leaves_the_queue_takes_no_place(is_cancelled: bool):
         await places.end("2")
         assert places.queue._free == 1 and not places.queue._waiting
 
-    in_loop(work)
+    run(work(), PATIENCE)

@@ -181,3 +181,19 @@ test('events of an ended session are sent once to the next one, when their compo
   await pass(5000);
   assert.deepEqual(server.log, [0, 1, 2, 3]);
 });
+
+test('an event goes to the server at once, although events of a component that has left were not handled', async () => {
+  const server = createServer();
+  const { receive } = server;
+  server.receive = batch => receive(batch.filter(({ key }) => key !== 'map')); // the new page has no such component
+  connect(server, { now: 0 });
+  followVisit({ visit: 'v', direct: true });
+  events.sendEvent('heads', { type: 'page', n: 0 });
+  events.sendEvent('map', { type: 'edit', n: 1 });
+  await pass(1000);
+  events.dropEvents('map');
+  followVisit({ visit: 'v', direct: false });
+  events.sendEvent('heads', { type: 'page', n: 2 });
+  await pass(2500);
+  assert.deepEqual(server.log, [0, 2]);
+});

@@ -245,21 +245,19 @@ class MaskedReader(HidesWords, TextReader):
 
         For example, BERT reads `2[½]` as one token, of which only the ½ is hidden.
         """
-        answers: dict[int, int] = {}
         mask = self.tokenizer.mask_token or ""
         encoded = self.encode(marked.plain)
         shared = {span for i in range(*encoded.body) for span in marked.split_by(encoded.starts[i], encoded.stops[i])}
-        for begin, end in sorted(shared, reverse=True):
+        cut: dict[tuple[int, int], Sequence[int]] = {}
+        for begin, end in sorted(shared):
             alone = self.encode(marked.plain[begin:end])
             ids = alone.ids[slice(*alone.body)]
-            if len(ids) > 1 and not self.pieces[ids[0]].strip() and not marked.plain[begin].isspace():
-                ids = ids[1:]  # SentencePiece begins every text with a space
-            more = len(mask) * len(ids) - (end - begin)
-            answers = {place + more: answer for place, answer in answers.items()}
-            answers |= {begin + k * len(mask): answer for k, answer in enumerate(ids)
-                        if answer != self.tokenizer.unk_token_id}
-            marked = marked.replaced((begin, end), mask * len(ids))
-        return marked, answers
+            # SentencePiece begins every text with a space
+            after = len(ids) > 1 and not self.pieces[ids[0]].strip() and not marked.plain[begin].isspace()
+            cut[begin, end] = ids[1:] if after else ids
+        marked, starts = marked.replaced({span: mask * len(ids) for span, ids in cut.items()})
+        return marked, {start + k * len(mask): answer for start, ids in zip(starts, cut.values(), strict=True)
+                        for k, answer in enumerate(ids) if answer != self.tokenizer.unk_token_id}
 
     def predict_at(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(i for i, token in enumerate(ids) if token == self.tokenizer.mask_token_id)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 import re
-from collections.abc import Collection, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -86,23 +89,40 @@ class Marked:
     origin: tuple[int, ...]
     hidden: tuple[tuple[int, int], ...]  # (start, stop) of each hidden part in `plain`
 
+    def touched(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Yields the hidden spans that contain any of these characters."""
+        # a text can have thousands of spans, which are in order
+        for begin, end in itertools.islice(self.hidden, bisect_right(self.hidden, start, key=itemgetter(1)), None):
+            if begin >= stop:
+                return
+            yield begin, end
+
     def hides(self, start: int, stop: int) -> bool:
         """Returns True if any of these characters is hidden."""
-        return any(begin < stop and start < end for begin, end in self.hidden)
+        return any(True for _ in self.touched(start, stop))
 
     def split_by(self, start: int, stop: int) -> list[tuple[int, int]]:
         """Returns the hidden spans that contain some, but not all, of these characters."""
-        return [(begin, end) for begin, end in self.hidden if begin < stop and start < end
-                and any(not place.isspace() for place in self.plain[start:min(begin, stop)] + self.plain[end:stop])]
+        return [(begin, end) for begin, end in self.touched(start, stop)
+                if any(not place.isspace() for place in self.plain[start:min(begin, stop)] + self.plain[end:stop])]
 
-    def replaced(self, span: tuple[int, int], text: str) -> Marked:
-        """Returns the text in which a hidden span is replaced by a visible text."""
-        begin, end = span
-        more = len(text) - (end - begin)
-        others = [(a, b) if b <= begin else (a + more, b + more) for a, b in self.hidden if (a, b) != span]
-        return Marked(self.plain[:begin] + text + self.plain[end:],
-                      (*self.origin[:begin + 1], *[self.origin[end]] * len(text), *self.origin[end + 1:]),
-                      tuple(others))
+    def replaced(self, texts: Mapping[tuple[int, int], str]) -> tuple[Marked, list[int]]:
+        """Returns the text in which hidden spans are replaced by visible texts, and where each of these begins."""
+        plain, origin, hidden, last, starts = "", [self.origin[0]], [], 0, []
+        for begin, end in self.hidden:
+            plain += self.plain[last:begin]
+            origin += self.origin[last + 1:begin + 1]
+            text = texts.get((begin, end))
+            if text is None:
+                hidden.append((len(plain), len(plain) + end - begin))
+                plain += self.plain[begin:end]
+                origin += self.origin[begin + 1:end + 1]
+            else:
+                starts.append(len(plain))
+                plain += text
+                origin += [self.origin[end]] * len(text)
+            last = end
+        return Marked(plain + self.plain[last:], (*origin, *self.origin[last + 1:]), tuple(hidden)), starts
 
 
 def unmark(text: str, mask_token: str | None, special: Collection[str] = ()) -> Marked:
