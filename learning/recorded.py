@@ -3,9 +3,10 @@
     python -m learning.recorded                  # trains what is missing, writes learning/recordings/
     python -m learning.recorded --tasks lookup --columns softmax --seeds 5
 
-`matrix.json` has the final accuracy of each training; TASK.TYPE.bin has the moments of seed 0. The files are written
-after each training, so a stopped command continues where it stopped. A change of the settings in learning/loop.py makes
-all results out of date, and the command trains anew; for a changed task, delete its entry.
+`matrix.json` has the final accuracy of each training; TASK.TYPE.bin has the moments of seed 0, and RECIPE.bin those of
+a training that lessons show. The files are written after each training, so a stopped command continues where it
+stopped. A change of the settings in learning/loop.py makes all results out of date, and the command trains anew; for a
+changed task, delete its entry.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ FOLDER = Path(__file__).parent / "recordings"
 EVEN = "even"  # softmax attention with every head constant
 COLUMNS = ("softmax", "selective", "gated", "dense", "random", "fixed-random", EVEN)
 SEEDS = 3
+LESSONS = (Recipe("lookup", plan=HeadPlan().gate(SELF, 0, 1, 0.0)),)  # trainings that only lessons show
 
 
 def recipe_of(task: str, column: str, seed: int = 0) -> Recipe:
@@ -46,11 +48,14 @@ QUANTILES = (6.3138, 2.9200, 2.3534, 2.1318, 2.0150, 1.9432, 1.8946, 1.8595, 1.8
 
 def recording(recipe: Recipe) -> list[bytes] | None:
     """Returns the packed moments of a recorded training (learning/moment.py); None if there is no recording of it."""
-    for column in COLUMNS:
-        path = FOLDER / f"{recipe.task}.{column}.bin"
-        if recipe == recipe_of(recipe.task, column) and path.exists():
-            return list(divided(path.read_bytes()))
-    return None
+    path = _path(recipe)
+    return list(divided(path.read_bytes())) if path is not None and path.exists() else None
+
+
+def _path(recipe: Recipe) -> Path | None:
+    names = {recipe_of(recipe.task, column): f"{recipe.task}.{column}" for column in COLUMNS} | {
+        each: str(each) for each in LESSONS}
+    return FOLDER / f"{names[recipe]}.bin" if recipe in names else None
 
 
 def matrix() -> dict[str, dict[str, list[float]]]:
@@ -77,15 +82,23 @@ def _settings() -> dict[str, Any]:
 def _read() -> dict[str, Any]:
     path = FOLDER / "matrix.json"
     stored = json.loads(path.read_text()) if path.exists() else {}
-    return stored if stored.get("settings") == _settings() else {"settings": _settings(), "accuracy": {}}
+    return stored if stored.get("settings") == _settings() else {"settings": _settings(), "accuracy": {}, "lessons": {}}
 
 
-def _missing(tasks: Sequence[str], columns: Sequence[str], seeds: int) -> Iterator[tuple[str, str, int]]:
-    for seed in range(seeds):
-        for task in tasks:
-            for column in columns:
-                if str(seed) not in _read()["accuracy"].get(task, {}).get(column, {}):
-                    yield task, column, seed
+def _missing(tasks: Sequence[str], columns: Sequence[str], seeds: int) -> Iterator[tuple[Recipe, tuple[str, ...]]]:
+    """Yields each missing training and the place of its accuracy in matrix.json."""
+    wanted = [(recipe_of(task, column, seed), ("accuracy", task, column, str(seed)))
+              for seed in range(seeds) for task in tasks for column in columns]
+    for recipe, place in [*((each, ("lessons", str(each))) for each in LESSONS if each.task in tasks), *wanted]:
+        *parents, last = place
+        if last not in _inner(_read(), parents):
+            yield recipe, place
+
+
+def _inner(stored: dict[str, Any], parents: Sequence[str]) -> dict[str, Any]:
+    for name in parents:
+        stored = stored.setdefault(name, {})
+    return stored
 
 
 def main() -> None:
@@ -98,17 +111,17 @@ def main() -> None:
     options = parser.parse_args()
     loop.keep_freed_memory()
     FOLDER.mkdir(exist_ok=True)
-    for task, column, seed in _missing(options.tasks, options.columns, options.seeds):
-        learning = loop.Learning(recipe_of(task, column, seed))
+    for recipe, (*parents, last) in _missing(options.tasks, options.columns, options.seeds):
+        learning = loop.Learning(recipe)
         moments = list(learning)
-        if seed == 0:
-            (FOLDER / f"{task}.{column}.bin").write_bytes(joined(moment.packed() for moment in moments))
+        if (path := _path(recipe)) is not None:
+            path.write_bytes(joined(moment.packed() for moment in moments))
         stored = _read()
-        stored["accuracy"].setdefault(task, {}).setdefault(column, {})[str(seed)] = round(moments[-1].accuracy, 4)
-        stored.setdefault("baseline", {})[task] = round(learning.baseline, 4)
+        _inner(stored, parents)[last] = round(moments[-1].accuracy, 4)
+        stored.setdefault("baseline", {})[recipe.task] = round(learning.baseline, 4)
         write_json(FOLDER / "matrix.partial", stored)
         os.replace(FOLDER / "matrix.partial", FOLDER / "matrix.json")
-        print(task, column, seed, stored["accuracy"][task][column][str(seed)], flush=True)
+        print(*parents, last, round(moments[-1].accuracy, 4), flush=True)
     for task, cells in matrix().items():
         print(task, *(f"{column} {mean:.1%} ({low:.1%} to {high:.1%}, {len(values)} seeds);"
                       for column, values in cells.items() for mean, low, high in [interval(values)]))

@@ -1,4 +1,4 @@
-"""The open step of a lesson: text, question, task, and the tick when the step is completed."""
+"""The open step of a lesson in the Lab; its condition can test the prediction."""
 
 from __future__ import annotations
 
@@ -6,49 +6,20 @@ from typing import Any
 
 from app import compute
 from app.lab.view import View
-from app.state import session, visit
-from app.state.lab_state import SHOWN, LabState
-from app.state.lessons.conditions import Condition, Outcome
-from app.state.lessons.lesson_files import CHOICES, ORDER, Lesson, Place, Question, after, lesson, step_at
-from app.texts import _
+from app.panels.page import lesson
+from app.state.lab_state import LabState
+from app.state.lessons.conditions import Outcome
 from models import Output
 
 
 def content(view: View) -> dict[str, Any] | None:
-    """Returns the step for components/lab/lesson.js, and ticks the step if its condition is met; None outside lessons.
-
-    Returns:
-        number and title of the lesson; place, the address of the step; steps, [{to, title, done}]; heading, text and
-        task, in which names of controls are between asterisks; done; question, as `_question` returns it, or None;
-        count, (number of changed heads, required number) or None; back and forth, addresses or None; uses_tool and
-        uses_text, True if the task needs the list of tools, or the text field.
-    """
-    state = view.state
-    place = state.lesson
-    if place is None:
-        return None
-    this_lesson, step, ticked = lesson(place.lesson), step_at(place), visit.current().ticked
-    results = outcome(view)
-    if step.done.holds(state, results):
-        ticked.add(place)
-    back, forth = after(place, -1), after(place)
-    return {"number": ORDER.index(place.lesson) + 1, "title": _(this_lesson.title), "place": str(place),
-            "steps": _step_links(this_lesson, ticked), "heading": _(step.title), "text": _(step.text),
-            "task": _(step.task), "done": place in ticked, "count": step.done.count(state),
-            "question": _question(step.question, state, place, results) if step.question else None,
-            "back": str(back) if back else None, "forth": str(forth) if forth else None,
-            "forth_title": _("Next") if forth is None or forth.lesson == place.lesson else _("Next lesson"),
-            "uses_tool": step.uses_tool, "uses_text": step.uses_text}
+    """Returns the step for the browser, as app/panels/page/lesson.py describes it; None outside lessons."""
+    return lesson.content(view.state, outcome(view)) if view.state.lesson else None
 
 
 def outcome(view: View) -> Outcome:
     """Returns the results that a step's condition can test."""
-    state = view.state
-    question = step_at(state.lesson).question if state.lesson else None
-    is_right = None
-    if question is not None and state.answer not in ("", SHOWN):
-        is_right = CHOICES.index(state.answer) == question.right
-    return Outcome(_label(view.after.outputs, state), _label(view.before.outputs, state), is_right)
+    return lesson.outcome(view.state, _label(view.after.outputs, view.state), _label(view.before.outputs, view.state))
 
 
 def _label(outputs: tuple[Output, ...], state: LabState) -> str:
@@ -56,29 +27,3 @@ def _label(outputs: tuple[Output, ...], state: LabState) -> str:
         return ""
     output = compute.shown_output(outputs, state.prediction)
     return output.names[output.top()[0]]
-
-
-def _step_links(this_lesson: Lesson, ticked: set[Place]) -> list[dict[str, Any]]:
-    places = [Place(this_lesson.key, number) for number in range(1, len(this_lesson.steps) + 1)]
-    return [{"to": str(place), "title": _(step.title), "done": place in ticked}
-            for place, step in zip(places, this_lesson.steps, strict=True)]
-
-
-def _question(question: Question, state: LabState, place: Place, results: Outcome) -> dict[str, Any]:
-    """Returns {ask, choices, chosen, again, right, because} for the browser.
-
-    The right answer and the explanation are sent only after the step is completed or the visitor has requested them.
-    After a wrong answer the visitor can choose again, if the right answer is the step's only condition.
-    """
-    answer = state.answer
-    may_show_answer = session.may_show_answer(place, answer)
-    again = results.is_right is False and not may_show_answer and step_at(place).done == Condition("right", True)
-    hint = ""
-    if again:
-        hint = _("Not this one: choose again.")
-    elif answer:
-        hint = _("Now try it: you will see whether you guessed right.")
-    return {"ask": _(question.ask), "choices": [_(choice) for choice in question.choices],
-            "chosen": CHOICES.index(answer) if answer not in ("", SHOWN) else None, "again": again,
-            "right": question.right if may_show_answer else None,
-            "because": _(question.because) if may_show_answer else hint}

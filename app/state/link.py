@@ -3,11 +3,10 @@
     ?model=assignment-selective&text=x%3D1%3B+x%3D%3F&plan=self-0.3c&at=0.3&lab=layer.forget
 
 The fields are the table FIELDS of app/state/fields.py; a field with its default value is omitted. A step of a lesson is
-always on the page `lab`. Three short addresses
-have a special meaning: `lesson=constant.3`, alone or with a page, opens the initial state of this step; an
-empty query opens the start page of a new visitor; `page=lab` alone opens the state after skipping the start page.
-The link of the default state names the model instead. Parsing never fails: a field that cannot be parsed gets its
-default and a message for the visitor.
+on the page `training` if it opens a training, else on the page `lab`. Three short addresses have a special meaning:
+`lesson=constant.3`, alone or with a page, opens the initial state of this step; an empty query opens the start page of
+a new visitor; `page=lab` alone opens the state after skipping the start page. The link of the default state names the
+model instead. Parsing never fails: a field that cannot be parsed gets its default and a message for the visitor.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from urllib.parse import urlencode
 
 from app.state import old_links
 from app.state.fields import FIELDS, MAX_LINK_TEXT
-from app.state.lab_state import FIRST_PAGE, LAB, START, LabState, default_model, default_text, is_kept
+from app.state.lab_state import FIRST_PAGE, LAB, START, TRAINING, LabState, default_model, default_text, is_kept
 from app.state.lessons.lesson_files import Place, step_at
 from app.state.pages.selection import Selection
 from models import catalogue
@@ -56,6 +55,8 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
         state = replace(state, text=whole_brackets(state.text[:min(read_chars, MAX_LINK_TEXT)], state.text))
     fields = {field: field.format(getattr(state, field.attribute)) for field in FIELDS
               if getattr(state, field.attribute) != getattr(default, field.attribute)}
+    if state.lesson is not None:  # the step has its own page
+        fields = {field: text for field, text in fields.items() if field.attribute != "page"}
     if settled(state, opened_by(state.lesson)) == state:
         fields = {field: text for field, text in fields.items() if field.is_setting}
     # a query of presentation settings alone would open another state, so it also names the model
@@ -142,4 +143,6 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
             state, problems = replace(state, **{field.attribute: value}), problems + messages
         elif field.attribute == "selection":
             state = replace(state, selection=Selection.default(state.plan, state.shape))
-    return (state if state.lesson is None else replace(state, page=LAB)), problems
+    if state.lesson is not None:
+        state = replace(state, page=TRAINING if step_at(state.lesson).trains else LAB)
+    return state, problems

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.server.limits import LimitError
 from app.state.handlers import events as page_events
+from app.state.handlers import lesson_events
 from app.state.lab_state import LAB
 from app.state.pages.training_view import TrainingView
 from app.state.session import history, is_index
@@ -37,19 +38,21 @@ def on_training(event: dict[str, Any]) -> None:
             _open(recipe, lambda: recipe_of(event["task"], event["column"]))
         case "own":
             _open(recipe, lambda: FIRST)
-        case "table":
+        case "table" if history().present.lesson is None:
             history().do(replace(history().present, training=TrainingView()))
         case "beside" if is_index(event.get("index"), len(view.beside)):
             _open(recipe, lambda: view.beside[event["index"]])
-        case "train" if view.recipe:
+        case "train" if view.recipe and not history().present.hides_answer:
             try:
                 runs.of_visit().start(current().channel.id, recipe)
             except (InputError, LimitError) as error:
                 history().problems = [str(error)]
         case "stop":
             runs.of_visit().stop()
-        case "lab" if view.recipe:
+        case "lab" if view.recipe and history().present.lesson is None:
             _open_in_lab(recipe)
+        case "step" | "answer" | "teach" | "leave":
+            lesson_events.on_lesson(event)
         case "undo" | "redo":
             page_events.on_toolbar(event)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
-from app.panels.page import live
+from app.panels.page import lesson, live
 from app.state import visit
 from app.state.lab_state import LabState
 from app.state.pages.training_view import TrainingView
@@ -41,25 +41,27 @@ def page() -> None:
 def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     runs.of_visit().seen = time.monotonic()
     past = visit.current().history
-    content, arrays = contents(state.training)
+    content, arrays = contents(state.training, state.hides_answer)
     reasons = [*problems, content.pop("problem", "")]
     content |= {"problems": [_(problem) for problem in reasons if problem], "large": state.teach,
-                "undo": bool(past.past), "redo": bool(past.future)}
+                "undo": bool(past.past), "redo": bool(past.future),
+                "lesson": lesson.content(state, lesson.outcome(state))}
     return [component.part(key="training", header=content, arrays=arrays, on_event=events.on_training)]
 
 
 answer = partial(live.answer, _parts)  # for the events route
 
 
-def contents(view: TrainingView) -> Content:
+def contents(view: TrainingView, hides: bool = False) -> Content:
     """Returns the table of tasks and attention types, or the training of the view with its moments.
 
-    While a training runs, only its newest moment has a picture: the browser asks several times per second.
+    While a training runs, only its newest moment has a picture: the browser asks several times per second. With `hides`
+    the visitor has still to guess, and only the untrained model is shown.
     """
     if view.recipe is None:
         return {"recipe": None, "table": _table()}, {}
     recipe, trainings = view.recipe, runs.of_visit()
-    shown, share = trainings.shown(recipe), baseline(recipe.task)
+    shown, share = trainings.untrained(recipe) if hides else trainings.shown(recipe), baseline(recipe.task)
     running, may_train = shown.state in (WAITING, RUNNING), runs.runner() is not None
     moments, patterns = _unpacked(recipe, shown, shown.moments[-1:] if running else shown.moments)
     name = title(recipe)
@@ -78,11 +80,12 @@ def contents(view: TrainingView) -> Content:
         "about": _("{steps:,} steps on one processor core. Accuracy on {some:,} new sequences, at the end on {all:,}.",
                    steps=recipe.steps, some=SOME, all=HELD_OUT) if may_train else
         _("This host plays recorded trainings only."),
-        "may_train": may_train, "state": shown.state, "active": running,
+        "may_train": may_train and not hides, "state": shown.state, "active": running,
         "complete": shown.state in (DONE, runs.RECORDED), "problem": shown.problem,
         "has_model": trainings.done(recipe) is not None, "picture": _picture(recipe), "moments": moments,
         "baseline": {"share": share, "text": _("without attention {share}", share=_share(share))},
-        "curves": [_curve(each, trainings.shown(each).moments) for each in (recipe, *view.beside)],
+        "curves": [_curve(recipe, shown.moments), *(() if hides else [
+            _curve(each, trainings.shown(each).moments) for each in view.beside])],
     }, {"patterns": patterns}
 
 

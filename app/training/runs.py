@@ -6,7 +6,7 @@ import functools
 import os
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.server import limits, serving
 from app.state import visit
@@ -84,9 +84,15 @@ class Trainings:
         if run is not None and (run.moments or not run.is_over):
             state, moments = run.state, list(run.moments)  # in this order: a run that is over gets no more moments
             return Shown(state, moments or [_untrained(recipe)], run.place, run.problem)
-        stored = _recording(recipe)
         problem = run.problem if run is not None else ""
-        return Shown(RECORDED, stored, problem=problem) if stored else Shown(NEW, [_untrained(recipe)], problem=problem)
+        if stored := _recording(recipe):
+            return Shown(RECORDED, stored, problem=problem)
+        return replace(self.untrained(recipe), problem=problem)
+
+    def untrained(self, recipe: Recipe) -> Shown:
+        """Returns the untrained model only."""
+        stored = _recording(recipe)
+        return Shown(NEW, stored[:1] if stored else [_untrained(recipe)])
 
     def has_curve(self, recipe: Recipe) -> bool:
         """Returns True if the recipe was trained, at least for some steps, or is recorded."""

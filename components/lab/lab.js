@@ -5,7 +5,6 @@
 //   found: [{kind, layer, head}] heads that a search found; the others are faded. chosen: the same, framed.
 //   feeds: [{kind, layer, head, value}] measured edges to the selected head. mask: true to show the forgotten words.
 
-import { lessonAnswer } from '../core/lesson_text.js';
 import { answers, wordText } from '../core/stage/sentences.js';
 import { currentView } from '../core/stage/view.js';
 import { selectedRow } from '../core/stage/weights.js';
@@ -17,7 +16,7 @@ import { createField } from './field.js';
 import { createInspector } from './inspector.js';
 import { listenForKeys } from './keys.js';
 import { createLead, createLegend } from './lead.js';
-import { createLesson } from './lesson.js';
+import { createLesson, guess } from './lesson.js';
 import { createMinute } from './minute.js';
 import { createPhoneBar } from './phone.js';
 import { createPicture } from './picture.js';
@@ -118,13 +117,7 @@ const actions = state => ({
     state.hover = next;
     state.repaint();
   },
-  /** Answers the question of a lesson's step; null shows the right answer. */
-  guess(choice) {
-    const { question } = state.data.lesson ?? {};
-    if (!question || question.right !== null || lessonAnswer(state.waiting())) return;
-    state.send({ type: 'answer', choice });
-    state.refresh();
-  },
+  guess: choice => guess(state, choice),
   /** Draws everything again from what is known, without new data. */
   repaint() {
     if (state.data) paint(state, state.data);

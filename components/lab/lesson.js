@@ -6,6 +6,14 @@ import { isTouch, make, setAttribute, setStarredText, setText } from '../widgets
 
 const SIGNS = { right: '✓', wrong: '✗', chosen: '…' };
 
+/** Answers the question of the step; null shows the right answer. */
+export function guess(state, choice) {
+  const { question } = state.data.lesson ?? {};
+  if (!question || question.right !== null || lessonAnswer(state.waiting())) return;
+  state.send({ type: 'answer', choice });
+  state.refresh();
+}
+
 /** Creates {element, show(data), close()}; `data.lesson` is the step, as app/lab/lesson.py describes it. */
 export function createLesson(state) {
   const part = (tag, className, attributes) => make(tag, { className, attributes });
@@ -68,7 +76,7 @@ export function createLesson(state) {
   });
   choices.addEventListener('click', event => {
     const chosen = event.target.closest('button');
-    if (chosen) state.guess(Number(chosen.dataset.index));
+    if (chosen) guess(state, Number(chosen.dataset.index));
   });
   const press = event => {
     const { data } = state;

@@ -7,7 +7,9 @@ import { make, setAttribute, setText } from '../widgets/dom.js';
 import { svgElement } from '../widgets/menu.js';
 
 const HEIGHT = 160; // px
-const EDGES = { left: 46, top: 10, bottom: HEIGHT - 24 };
+const LOW = 112; // px in a lesson in large type, where all is on one screen
+const EDGES = { left: 46, top: 10 };
+const BELOW = 24; // px below the curve
 const RIGHT = 20; // px right of the curve
 const THUMB = 7; // px from the end of the slider to the middle of its handle there
 const DASHES = ['', '6 4', '2 3'];
@@ -82,22 +84,23 @@ function nameOf(state, { title }, place) {
 /** Returns the curves as a tree of core/picture/svg.js. */
 function drawing(data, index, width) {
   const { curves, baseline } = data;
-  const edges = { ...EDGES, right: width - RIGHT };
+  const height = data.lesson && data.large ? LOW : HEIGHT;
+  const edges = { ...EDGES, right: width - RIGHT, bottom: height - BELOW };
   const { steps } = data.recipe;
   const { x, y } = curveScale(edges, steps);
-  const text = (at, height, content, anchor) => ['text', { x: at, y: height, 'text-anchor': anchor }, String(content)];
+  const text = (at, level, content, anchor) => ['text', { x: at, y: level, 'text-anchor': anchor }, String(content)];
   const line = (share, look) => ['path', { class: look, d: `M${edges.left} ${y(share)}H${edges.right}` }];
   const path = curve => curve.map(([step, share], i) => `${i ? 'L' : 'M'}${x(step)} ${y(share)}`).join('');
   const now = data.moments[index];
   const summary = curves.map(({ title }) => title).join('; ');
   return [
     'svg',
-    { viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT, width, role: 'img', 'aria-label': summary },
+    { viewBox: `0 0 ${width} ${height}`, height, width, role: 'img', 'aria-label': summary },
     ...[0, 0.5, 1].flatMap(share => [
       line(share, 'grid'),
       text(edges.left - 8, y(share) + 4, `${100 * share}%`, 'end'),
     ]),
-    ...axisTicks(0, steps, 6).map(tick => text(x(tick), HEIGHT - 6, tick, 'middle')),
+    ...axisTicks(0, steps, 6).map(tick => text(x(tick), height - 6, tick, 'middle')),
     line(baseline.share, 'baseline'),
     text(edges.right, y(baseline.share) - 5, baseline.text, 'end'),
     ...curves.map(({ curve }, place) => [

@@ -9,6 +9,7 @@ import { _ } from '../core/texts.js';
 import { createAnswer } from '../lab/answer.js';
 import { listenForKeys } from '../lab/keys.js';
 import { createLegend } from '../lab/lead.js';
+import { createLesson } from '../lab/lesson.js';
 import { createPicture } from '../lab/picture.js';
 import { showSentences } from '../lab/sentence.js';
 import { defineComponent } from '../runtime/component.js';
@@ -30,6 +31,7 @@ function create(state) {
   const time = createTime(state);
   const settings = createSettings(state, stage);
   const table = createTable(state);
+  const lesson = createLesson(state);
   const lead = make('p', { className: 'lead serif' });
   const caption = make('p', { className: 'caption serif', attributes: { 'aria-live': 'polite' } });
   const notice = make('p', { className: 'notice', attributes: { role: 'status' } });
@@ -38,14 +40,14 @@ function create(state) {
   const drawn = make('div', { className: 'stage' }, head, answer.element, board, settings.heads, time.element);
   const columns = make('div', { className: 'columns' }, settings.element, drawn);
   const shown = make('div', {}, make('div', { className: 'training' }, columns), settings.phone);
-  state.root.append(make('div', { className: 'lab' }, notice, table.element, shown));
+  state.root.append(make('div', { className: 'lab' }, lesson.element, notice, table.element, shown));
   const resized = new ResizeObserver(() => state.data?.recipe && paint(state, true));
   resized.observe(state.root);
   const remeasure = () => state.data?.recipe && paint(state, true);
   document.fonts?.addEventListener('loadingdone', remeasure);
   const silence = listenForKeys(stage);
   return {
-    ...{ stage, picture, answer, verdict, legend, time, settings, table, lead, caption, notice, board, shown },
+    ...{ stage, picture, answer, verdict, legend, time, settings, table, lesson, lead, caption, notice, board, shown },
     ...{ resized, remeasure, silence, index: state.index ?? 0 },
   };
 }
@@ -113,16 +115,19 @@ function createStage(state) {
 }
 
 function update(state, data) {
-  const { notice, root, shown, stage, table } = state;
+  const { lesson, notice, root, shown, stage, table } = state;
   root.classList.toggle('large-type', Boolean(data.large));
+  root.classList.toggle('in-lesson', Boolean(data.lesson));
+  lesson.show(data);
   setText(notice, data.problems.join(' '));
   notice.hidden = !notice.textContent;
   table.element.hidden = Boolean(data.recipe);
   shown.hidden = !data.recipe;
   clearTimeout(state.poll);
   const drawn = JSON.stringify([data.recipe?.text, data.state, data.moments?.length]);
-  const [isNew, isChanged] = [data.recipe?.text !== state.text, drawn !== state.drawn];
-  Object.assign(state, { text: data.recipe?.text, drawn });
+  const opened = [data.recipe?.text, data.lesson?.place].join();
+  const [isNew, isChanged] = [opened !== state.opened, drawn !== state.drawn];
+  Object.assign(state, { opened, drawn });
   if (isChanged) state.play(0);
   if (!data.recipe) return table.show(data);
   if (data.active && !state.waiting().some(({ type }) => type === 'more'))
@@ -133,7 +138,7 @@ function update(state, data) {
   Object.assign(stage, { fresh: state.fresh, dark: state.dark });
   paint(state, state.fresh);
   const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
-  if (isNew && data.state === 'recorded' && !isStill) state.play(1);
+  if (isChanged && data.state === 'recorded' && !isStill) state.play(1);
   return undefined;
 }
 
@@ -170,13 +175,14 @@ function paint(state, resized = false) {
   stage.draws = stage.fresh = false;
 }
 
-function destroy({ resized, remeasure, silence, settings, poll, player }) {
+function destroy({ resized, remeasure, silence, settings, lesson, poll, player }) {
   clearTimeout(poll);
   clearInterval(player);
   resized.disconnect();
   document.fonts?.removeEventListener('loadingdone', remeasure);
   silence();
   settings.close();
+  lesson.close();
 }
 
 export const training = defineComponent({ create, update, destroy });

@@ -18,6 +18,9 @@ from app.panels.choice.card import card_of
 from app.state.lab_state import LabState
 from app.state.lessons.lesson_files import Step
 from app.state.link import read_query
+from learning.moment import Picture, unpacked
+from learning.recorded import recording
+from learning.tasks import TASKS as LEARNED_TASKS
 from models import HeadPlan, Trace
 from models.analysis.answer.head_patching import HeadPatching, head_patching
 from models.trace import entropy, row_entropy
@@ -169,6 +172,32 @@ def _card(state: LabState, fact: Fact) -> Any:
     return found
 
 
+@functools.lru_cache(8)
+def _recorded(state: LabState) -> list[Picture]:
+    """Returns the moments of the recorded training of this state."""
+    assert state.training.recipe is not None
+    return [unpacked(moment) for moment in recording(state.training.recipe) or []]
+
+
+def _moment(state: LabState, fact: Fact) -> Picture:
+    """Returns the moment at `step`, or the last one if the fact names no step."""
+    moments = _recorded(state)
+    return next(each for each in moments if each.step == fact["step"]) if "step" in fact else moments[-1]
+
+
+def _learned_weights(state: LabState, fact: Fact) -> numpy.ndarray:
+    """Returns the weights (N, N) of a head at a moment of a training."""
+    return (_moment(state, fact).patterns[fact["layer"], fact["head"]] / 255) ** 2
+
+
+def _looks_back(state: LabState, fact: Fact) -> float:
+    """Returns the mean weight of the values of the watched sequence of `lookup` on the symbol to their left."""
+    weights = _learned_weights(state, fact)
+    sequence = LEARNED_TASKS["lookup"].example  # after the token `start`
+    values = [1 + i for i, symbol in enumerate(sequence) if symbol.isdigit()]
+    return float(numpy.mean([weights[i, i - 1] for i in values]))
+
+
 MEASURES: dict[str, Callable[[LabState, Fact], Any]] = {
     "answer": lambda state, fact: _output(run(state)).labels[0],
     "probability": _probability,
@@ -196,6 +225,12 @@ MEASURES: dict[str, Callable[[LabState, Fact], Any]] = {
     "moved": _moved,
     "heads that move the answer": lambda state, fact: sum(share > fact["above"]
                                                           for _address, share in _patching(state).ranked),
+    "learned": lambda state, fact: _moment(state, fact).accuracy,
+    "most accuracy until": lambda state, fact: max(each.accuracy for each in _recorded(state)
+                                                   if each.step <= fact["step"]),
+    "learned weight": lambda state, fact: float(_learned_weights(state, fact)[fact["query"], fact["key"]]),
+    "learned contribution": lambda state, fact: float(_moment(state, fact).heads[fact["layer"], fact["head"]]),
+    "looks back": _looks_back,
     "study": _study,
     "card": _card,
 }

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 import models
 from app.server import limits
 from app.state import visit
+from app.state.handlers import lesson_events
 from app.state.lab_state import LabState
+from app.state.lessons.lesson_files import Place
 from app.state.link import query_of, read_query
 from app.state.pages.training_view import TrainingView
 from app.state.visit import Visit
@@ -185,6 +187,17 @@ def test_stop_and_a_second_press_leave_nothing_running(now: Visit):
     act(now, {"type": "stop"})
     assert ended(second).state == STOPPED and children() == []
     assert content(replace(LONG, seed=1))["problem"] == "The training was stopped."
+
+
+def test_in_a_lesson_nothing_is_trained_before_the_guess_and_the_step_stays(now: Visit):
+    lesson_events.take_step(Place("birth", 4))
+    step = now.history.present
+    act(now, {"type": "train"}, {"type": "table"}, {"type": "lab"})
+    assert now.history.present == step and not now.trainings
+    act(now, {"type": "answer", "choice": 1}, {"type": "table"}, {"type": "lab"}, {"type": "train"})
+    assert now.history.present.training == step.training and begun(now.trainings.runs[RECORDED])
+    act(now, {"type": "leave"})
+    assert now.history.present.lesson is None
 
 
 def test_a_visitor_who_leaves_the_page_stops_the_training(now: Visit, monkeypatch: pytest.MonkeyPatch):

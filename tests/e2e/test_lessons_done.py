@@ -16,8 +16,11 @@ from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import ORDER, Place, Step
 from app.state.pages.lab_view import LabView
 from app.state.pages.selection import Selection
+from app.state.pages.training_view import TrainingView
 from app.texts import LANGUAGES, _
+from learning.recipe import Recipe
 from models import HeadPlan
+from models.nets.attention import TYPES
 from tests.e2e.app_page import linked, query, tab_to, tile
 
 pytestmark = pytest.mark.browser
@@ -26,7 +29,7 @@ LIVE, CONSTANT, PRUNED = range(3)  # buttons of the state of heads
 
 
 def panel(page: Page) -> Locator:
-    return page.locator('[data-part="lab"] .lesson')
+    return page.locator(':is([data-part="lab"], [data-part="training"]) .lesson')
 
 
 def at(page: Page, place: Place) -> None:
@@ -75,10 +78,24 @@ def open_tool(page: Page, key: str) -> None:
                            arg=key)
 
 
+def set_training(page: Page, wanted: TrainingView, kept: Recipe) -> None:
+    """Opens a training that differs from `kept` by its attention type or by pruned heads."""
+    assert wanted.recipe is not None
+    if wanted.recipe.attention != kept.attention:
+        page.locator(".settings .control").last.click()
+        page.get_by_role("menuitemradio", name=_(TYPES[wanted.recipe.attention].title)).first.click()
+    for kind, layer, head in wanted.recipe.plan.heads:
+        tile(page, layer, head, kind).click()
+        page.locator(".heads .pruned").click()
+    linked(page, "train", str(wanted))
+
+
 def do(page: Page, step: Step) -> None:
-    """Performs the task of a step with the controls of the Lab."""
+    """Performs the task of a step with the controls of the Lab or of the page Training."""
     what = {key: value for key, value in step.does.items() if step.opens.get(key) != value}
     before, after = (LabView.parse(link.get("lab", "head.looks")) for link in (step.opens, step.does))
+    if "train" in what:
+        set_training(page, TrainingView.parse(what["train"]), Recipe.parse(step.opens["train"]))
     if "plan" in what:
         set_plan(page, HeadPlan.parse(what["plan"]), HeadPlan.parse(step.opens.get("plan", "")))
     elif "at" in what and "lab" not in what:
@@ -102,7 +119,7 @@ def do(page: Page, step: Step) -> None:
 def _cases() -> Iterator[object]:
     for key in ORDER:
         for language in LANGUAGES:
-            often = key == "gates" or (key == "writers" and language == texts.ENGLISH)
+            often = key == "gates" or (key in ("writers", "birth") and language == texts.ENGLISH)
             yield pytest.param(key, language, marks=[] if often else pytest.mark.nightly)
 
 
@@ -266,7 +283,7 @@ def test_lessons_are_marked_among_the_places(visit: Callable[..., Page]):
 
 
 # the screens on which a class sees a step before the guess, and after the task
-CLASS = ["constant.1", "gates.3", "translation.3", "writers.3", "lengths.1"]
+CLASS = ["constant.1", "gates.3", "translation.3", "writers.3", "lengths.1", "birth.1"]
 OVER = "its => Math.max(its.scrollHeight - its.clientHeight, its.scrollWidth - its.clientWidth)"
 
 
@@ -287,13 +304,15 @@ def wholly_visible(page: Page, *elements: Locator) -> None:
 @pytest.mark.parametrize("place", CLASS)
 def test_a_step_is_on_one_screen_of_a_projector(place: str, lang: str, visit: Callable[..., Page]):
     """At 1280 by 800 in large type: text, action and answer, without scrolling."""
+    trains = lesson_files.step_at(Place.parse(place)).trains
     page = visit(wait=False, lesson=place, teach="1", lang=lang)
     page.set_viewport_size({"width": 1280, "height": 800})
     at(page, Place.parse(place))
     page.wait_for_timeout(300)
     step = panel(page)
     wholly_visible(page, step.locator(".text"), step.locator(".ask"), *step.locator(".choice").all(),
-                   step.locator(".task"), step.locator(".forth"), page.locator(".unknown button"),
+                   step.locator(".task"), step.locator(".forth"),
+                   page.locator(".time input" if trains else ".unknown button"),
                    page.locator(".tile").first, page.locator(".tile").last)
     assert step.evaluate(OVER) <= 1 and page.locator("[data-testid=stMain]").evaluate(OVER) <= 1
     page = after_task(visit, place, teach="1", lang=lang)
@@ -301,8 +320,8 @@ def test_a_step_is_on_one_screen_of_a_projector(place: str, lang: str, visit: Ca
     page.wait_for_timeout(300)
     step = panel(page)
     wholly_visible(page, step.locator(".text"), step.locator(".because"), step.locator(".choice.right"),
-                   step.locator(".forth"), page.locator(".answer .word"), page.locator(".things"),
-                   page.locator(".view .title"))
+                   step.locator(".forth"), page.locator(".answer .word"),
+                   *map(page.locator, [".time input", ".verdict"] if trains else [".things", ".view .title"]))
     if page.locator(".side .segment").is_visible():
         wholly_visible(page, *page.locator(".side .segment button").all())
     assert step.evaluate(OVER) <= 1 and page.locator("[data-testid=stMain]").evaluate(OVER) <= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,20 +16,25 @@ from learning.recipe import Recipe
 from learning.tasks import TASKS
 
 MOST_BYTES = 3_000_000  # of all recordings
+ACCURACIES = {recorded.recipe_of(task, column): values[0] for task, cells in recorded.matrix().items()
+              for column, values in cells.items()} | {
+    Recipe.parse(text): accuracy for text, accuracy in recorded._read()["lessons"].items()}
 
 
-@pytest.mark.parametrize(("task", "column"), [(task, column) for task, cells in recorded.matrix().items()
-                                              for column in cells])
-def test_a_recording_has_the_moments_of_its_training(task: str, column: str):
-    recipe = recorded.recipe_of(task, column)
+@pytest.mark.parametrize(("recipe", "accuracy"), ACCURACIES.items(), ids=str)
+def test_a_recording_has_the_moments_of_its_training(recipe: Recipe, accuracy: float):
     moments = recorded.recording(recipe)
     assert moments is not None
     pictures = [unpacked(moment) for moment in moments]
     assert [picture.step for picture in pictures] == loop.moments_at(recipe.steps)
-    assert pictures[-1].accuracy == recorded.matrix()[task][column][0]  # of seed 0
+    assert pictures[-1].accuracy == accuracy
     assert all(picture.patterns.shape[:2] == (2, 4) and (picture.patterns[:, :, 0, 0] == 255).all()
                for picture in pictures)
-    assert recorded.recording(Recipe(task, seed=1)) is None
+    assert recorded.recording(replace(recipe, seed=1)) is None
+
+
+def test_each_training_of_a_lesson_is_recorded():
+    assert set(recorded.LESSONS) <= set(ACCURACIES)
 
 
 def test_recordings_are_small_and_of_the_present_settings():
@@ -52,11 +58,13 @@ def test_the_command_continues_where_it_stopped(tmp_path: Path, monkeypatch: pyt
                                                capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(recorded, "FOLDER", tmp_path / "recordings")
     monkeypatch.setattr(recorded, "COLUMNS", ("random", recorded.EVEN))
-    monkeypatch.setattr(recorded, "recipe_of", lambda task, column, seed=0: Recipe(task, "random", 1, 1, seed, 2))
+    monkeypatch.setattr(recorded, "recipe_of", lambda task, column, seed=0: Recipe(
+        task, column.replace(recorded.EVEN, "softmax"), 1, 1, seed, 2))
+    monkeypatch.setattr(recorded, "LESSONS", (Recipe("count", "dense", 1, 1, 0, 2), Recipe("lookup")))
     monkeypatch.setattr(sys, "argv", ["recorded", "--tasks", "count", "--seeds", "2"])
     recorded.main()
     assert {path.name for path in (tmp_path / "recordings").iterdir()} == {
-        "matrix.json", "count.random.bin", "count.even.bin"}
+        "matrix.json", "count.random.bin", "count.even.bin", "count.dense.1x1.0.2.bin"}
     assert [len(values) for values in recorded.matrix()["count"].values()] == [2, 2]
     capsys.readouterr()
     recorded.main()

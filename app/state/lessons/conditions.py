@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from app.state.pages.lab_view import LabView
 from app.state.pages.selection import Selection
+from app.state.pages.training_view import TrainingView
 from models.plan import HeadPlan
 
 
@@ -28,6 +29,8 @@ class Settings(Protocol):
     def budgets(self) -> tuple[int, ...]: ...
     @property
     def lab(self) -> LabView: ...
+    @property
+    def training(self) -> TrainingView: ...
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ WORDS: Mapping[str, Word] = {
     "memory": Word(int, lambda most, state, _: bool(state.budgets) and max(state.budgets) <= most),
     "tool": Word(str, lambda tool, state, _: state.lab.tool == tool),  # the open tool, like `answer.lens`
     "setting": Word(str, _set),  # a setting of a tool, like `length.quantity!entropy`
+    "training": Word(str, lambda recipe, state, _: str(state.training.recipe) == recipe),
     "answered": Word(bool, lambda yes, state, outcome: (outcome.is_right is not None) is yes),
     "right": Word(bool, lambda yes, state, outcome: outcome.is_right is yes),
     "predicts": Word(str, lambda label, state, outcome: outcome.label == label),

@@ -19,7 +19,7 @@ from app.texts import N_
 
 FOLDER = Path(__file__).parents[3] / "assets" / "lessons"
 ORDER = ("constant", "gates", "translation", "synthesizers", "selective", "lengths", "roles", "writers",
-         "swap", "normalisation")  # file names in teaching order
+         "swap", "normalisation", "birth")  # file names in teaching order
 LEVELS = {"everyone": N_("for everyone"), "mathematics": N_("with mathematics")}
 # The steps of a former lesson, which was split into two lessons; old links open the new steps.
 MOVED = {"softmax": (("lengths", 1), ("lengths", 2), ("lengths", 3), ("normalisation", 1), ("normalisation", 3),
@@ -86,6 +86,11 @@ class Step:
     done: Condition
     does: Mapping[str, str]
     facts: tuple[Mapping[str, Any], ...]
+
+    @property
+    def trains(self) -> bool:
+        """True for a step on the page Training; all other steps are in the Lab."""
+        return "train" in self.opens
 
     @property
     def uses_tool(self) -> bool:
