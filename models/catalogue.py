@@ -21,7 +21,7 @@ from models.storage import checkpoint, released
 from models.tasks import TASKS
 from models.tasks.base import Metric, Reader
 
-MOMENT = 0.1  # after a check of the files, they are not checked again for this many seconds
+MOMENT = 1.0  # after a check of the files, they are not checked again for this many seconds
 SHOWN = {  # section of a card -> the fields that pages show for every model
     "attention": ("title", "formula", "source"),
     "model": ("parameters", "layers", "heads", "width", "vocabulary", "longest_text"),
@@ -35,7 +35,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 
 def names() -> list[str]:
     """Returns the names of the released models, sorted."""
-    return list(_names(checkpoint.CHECKPOINTS, _moment()))
+    return list(_names(checkpoint.CHECKPOINTS, moment()))
 
 
 def names_of(*tasks: str) -> list[str]:
@@ -67,7 +67,7 @@ def find(name: str) -> ModelInfo:
     if not _NAME.fullmatch(name):  # names come from links; a name with other characters must not reach the file system
         raise ValueError(released.unknown(name, names()))
     folder = checkpoint.folder_of(name)
-    changed = _stamp(folder, _moment())
+    changed = _stamp(folder, moment())
     if not any(changed):
         raise ValueError(released.unknown(name, names()))
     return _find(folder, changed)
@@ -81,10 +81,10 @@ def describe(name: str) -> ModelInfo | None:
         return None
 
 
-def _moment() -> int:
-    """Returns the number of the current interval of MOMENT seconds.
+def moment() -> int:
+    """Returns the number of the current interval of MOMENT seconds, a cache key of what depends on files.
 
-    Files are checked once per interval, because opening a link looks up models about 50 times.
+    Files are checked once per interval, because a link or a click looks up models about 50 times.
     """
     return int(time.monotonic() / MOMENT)
 
@@ -161,7 +161,7 @@ def family(name: str) -> list[str]:
     """Returns the names of all models of the task of `name`, `name` included; omits models with damaged files."""
     if foreign.is_foreign(name):
         return foreign.family(name)
-    return list(_family(find(name).task, (*names(), *added.names()), checkpoint.CHECKPOINTS, _moment()))
+    return list(_family(find(name).task, (*names(), *added.names()), checkpoint.CHECKPOINTS, moment()))
 
 
 @functools.lru_cache(64)

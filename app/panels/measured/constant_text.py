@@ -8,7 +8,7 @@ from torch import Tensor
 
 from app.server import caches, limits, serving
 from app.texts import _
-from models import Lab
+from models import Lab, catalogue
 from models.plan import Address
 from models.storage.checkpoint import CheckpointError
 from studies import store
@@ -26,10 +26,15 @@ def read_study(name: str, stamp: tuple[int, ...]) -> Study | None:
 
 def study_of(lab: Lab) -> Study | None:
     """Returns the complete study of a model's present weights; None without one."""
+    return _study_of(lab.fingerprint, catalogue.moment())
+
+
+@caches.remembered()
+def _study_of(weights: str, moment: int) -> Study | None:
     for name in results.names():
         with contextlib.suppress(CheckpointError, KeyError, TypeError, ValueError, AttributeError):
             study = read_study(name, store.stamp(name, results.KIND))
-            if study is not None and study.measured_counts and study.weights == lab.fingerprint and not study.moment:
+            if study is not None and study.measured_counts and study.weights == weights and not study.moment:
                 return study
     return None
 

@@ -30,12 +30,12 @@ def part(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> Part:
 
     The links contain the first `read_chars` characters of a long text, which are those that the model reads.
     """
-    query, past = query_of(state, read_chars), now.history
+    query, past, linked = query_of(state, read_chars), now.history, lab_of(state)
     result = bar.part(key="bar", places={
         page: _(title) for page, title in PAGES.items() if page not in (START, TEACHERS)},
                       present=LESSON if state.lesson else state.page,
                       section="lessons" if state.lesson or state.page == TEACHERS else state.page,
-                      links=query_of(lab_of(state), read_chars), query=query,
+                      links=query if linked == state else query_of(linked, read_chars), query=query,
                       mode="push" if past.push else "replace", can_undo=bool(past.past), can_redo=bool(past.future),
                       languages=texts.LANGUAGES, embedded=now.is_embedded, large=state.teach,
                       ticked=sorted(map(str, now.ticked)), on_event=events.on_toolbar)
