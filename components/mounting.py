@@ -22,7 +22,6 @@ from components.payload import pack
 FOLDER = Path(__file__).parent
 STYLE_ID = "attention-lab-style"  # id of the element with the style sheet, as in components/runtime/streamlit.js
 
-THEMED = ("bar", "findings", "guide", "lab", "models", "start")  # their style begins with theme.css, not shared.css
 WITH_FIGURE = ("findings",)  # components that contain a chart of components/figure
 OVER_LAB = ("training",)  # components whose style is applied after that of the Lab (components/main.js)
 
@@ -135,8 +134,7 @@ def styles() -> dict[str, str]:
     sheets: dict[str, str] = {}
     for path in sorted(FOLDER.glob("*/*.css")):
         name = path.parent.name
-        base = FOLDER / ("theme.css" if name in THEMED else "shared.css")
-        start = "" if name in OVER_LAB else base.read_text("utf-8")
+        start = "" if name in OVER_LAB else (FOLDER / "theme.css").read_text("utf-8")
         if name in WITH_FIGURE:
             start += (FOLDER / "figure" / "figure.css").read_text("utf-8")
         sheets[name] = sheets.get(name, start) + path.read_text("utf-8")

@@ -19,9 +19,11 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 import attention_lab
+from components.colours import COLOURS
 from components.payload import unpack
 from models import HeadPlan, Lab
 from models.errors import InputError
+from models.trace import divergence
 from tests import browser
 from widget import fallback, script
 from widget.widget import HeadsWidget
@@ -40,12 +42,11 @@ def widget(lab: Lab) -> HeadsWidget:
     return attention_lab.show(lab, TEXT, PLAN)
 
 
-def part(widget: HeadsWidget, key: str) -> tuple[dict, dict]:
-    (found,) = (its["payload"] for its in widget._parts if its["key"] == key)
-    return unpack(found)
+def part(widget: HeadsWidget, index: int = 0) -> tuple[dict, dict]:
+    return unpack(widget._parts[index]["payload"])
 
 
-def send(widget: HeadsWidget, key: str, *events: Any) -> None:
+def send(widget: HeadsWidget, *events: Any, key: str = "lab-0") -> None:
     widget._on_message(widget, {"events": [event | {"key": key} if isinstance(event, dict) else event
                                            for event in events]}, [])
 
@@ -55,41 +56,77 @@ def heads(sequence: Any = 1, **change: Any) -> dict[str, Any]:
 
 
 def test_the_widget_shows_what_the_model_computes(widget: HeadsWidget, lab: Lab):
-    expected = attention_lab.run(lab, TEXT, PLAN)
+    expected, plain = attention_lab.run(lab, TEXT, PLAN), attention_lab.run(lab, TEXT)
     numpy.testing.assert_allclose(widget.trace.weights["self"], expected.weights["self"], atol=1e-6)
-    assert widget.baseline.loss == pytest.approx(attention_lab.run(lab, TEXT).loss)
-    header, _arrays = part(widget, "heads-0")
-    assert header["grids"][0]["constant"][0][3] and header["grids"][0]["gates"][1][2] == 0.5
-    assert part(widget, "map-0")[0]["rows"] == expected.tokens
-    assert part(widget, "effect-0")[0]["after"] == pytest.approx(expected.loss)
+    assert widget.baseline.loss == pytest.approx(plain.loss)
+    header, arrays = part(widget)
+    (block,) = header["kinds"]
+    assert block["constant"][0][3] and block["gates"][1][2] == 0.5 and header["tokens"]["text"] == expected.tokens
+    answer = header["answer"]
+    assert (answer["loss_before"], answer["loss_after"]) == pytest.approx((plain.loss, expected.loss))
+    assert answer["kl"] == pytest.approx(divergence(plain.output, expected.output), rel=1e-4)
+    pattern = expected.weights["self"][0, 3][numpy.tril_indices(len(expected.tokens))]
+    numpy.testing.assert_allclose((arrays["map.used"] / 255) ** 2, pattern, atol=0.005)  # head 4 of layer 1
 
 
 def test_an_event_changes_plan_and_trace_and_is_acknowledged(widget: HeadsWidget, lab: Lab):
     plans = []
     widget.observe(lambda change: plans.append(change["new"]), "plan")
-    send(widget, "heads-0", heads(7, gate=0))
+    send(widget, heads(7, gate=0))
     assert widget.plan == PLAN.gate("self", 3, 1, 0.0) and plans == [widget.plan]
     assert widget.trace.loss == pytest.approx(attention_lab.run(lab, TEXT, widget.plan).loss)
-    assert part(widget, "heads-0")[0]["sequence"] == 7 and part(widget, "effect-0")[0]["answered"] == 7
-    send(widget, "heads-0", heads(7, gate=1), heads(6, gate=1))  # repeated sequence numbers are ignored
+    assert part(widget)[0]["sequence"] == part(widget)[0]["answered"] == 7
+    send(widget, heads(7, gate=1), heads(6, gate=1))  # repeated sequence numbers are ignored
     assert widget.plan == PLAN.gate("self", 3, 1, 0.0)
-    send(widget, "heads-0", {"type": "select", "kind": "self", "layer": 2, "head": 5, "scope": "row", "sequence": 8})
-    assert (part(widget, "map-0")[0]["layer"], part(widget, "map-0")[0]["head"]) == (2, 5)
-    send(widget, "map-0", {"type": "form", "form": "matrix", "sequence": 9})
-    assert part(widget, "map-0")[0]["form"] == "matrix" and widget.plan == PLAN.gate("self", 3, 1, 0.0)
-    send(widget, "heads-0", {"type": "scale", "policy": "logn", "base": 12, "sequence": 10})
+    send(widget, {"type": "select", "kind": "self", "layer": 2, "head": 5, "scope": "row", "sequence": 8})
+    header, _arrays = part(widget)
+    assert header["selection"] == {"kind": "self", "layer": 2, "head": 5, "scope": "row"}
+    assert header["tool"]["key"] == "layer.mean"
+    send(widget, {"type": "look", "position": 2, "sequence": 9})
+    assert part(widget)[0]["look"] == 2 and widget.plan == PLAN.gate("self", 3, 1, 0.0)
+    send(widget, {"type": "scale", "policy": "logn", "base": 12, "sequence": 10})
     assert str(widget.plan.scale) == "logn12"
+
+
+def test_changes_are_undone_step_by_step(widget: HeadsWidget):
+    slides = [heads(n, gate=gate, drag=drag) for n, gate, drag in ((1, 0.7, True), (2, 0.4, True), (3, 0.2, False))]
+    send(widget, *slides)
+    slid = PLAN.gate("self", 3, 1, 0.2)
+    assert widget.plan == slid
+    for sequence, (kind, plan) in enumerate([("reset", HeadPlan()), ("undo", slid), ("undo", PLAN), ("undo", PLAN),
+                                             ("redo", slid), ("redo", HeadPlan()), ("redo", HeadPlan())], 4):
+        send(widget, {"type": kind, "sequence": sequence})
+        assert widget.plan == plan, (sequence, kind)
+
+
+def test_every_tool_has_content(widget: HeadsWidget):
+    keys = [tool["key"] for tool in part(widget)[0]["tools"]]
+    assert {"head", "layer", "all", "word", "answer"} == {key.split(".")[0] for key in keys}
+    for sequence, key in enumerate(keys, 1):
+        send(widget, {"type": "tool", "name": key, "sequence": sequence})
+        tool = part(widget)[0]["tool"]
+        assert tool["key"] == key and "message" not in tool
+
+
+def test_contributions_and_guesses_are_of_the_plan(widget: HeadsWidget):
+    send(widget, {"type": "marks", "contributions": True, "guesses": True, "sequence": 1})
+    header, arrays = part(widget)
+    assert arrays["stubs.self"].shape == (4, 8) and arrays["stubs.self"][2, 2] == 0 != arrays["stubs_before.self"][2, 2]
+    assert header["guesses"]["chance"][-1] == pytest.approx(
+        max(widget.trace.output.distribution), abs=1e-4)
 
 
 @pytest.mark.parametrize("event", [
     heads(gate=2), heads(gate=True), heads(constant="yes"), heads(layer=4), heads(layer=-1), heads(head="0"),
-    heads(kind="cross"), heads(scope="most"), heads(None),
+    heads(kind="cross"), heads(kind=[]), heads(scope="most"), heads(None),
     {"type": "scale", "policy": "logn", "base": 1, "sequence": 1},
-    {"type": "scale", "policy": [], "sequence": 1}, {"type": "view", "view": {}, "sequence": 1}, {"sequence": 1},
-    {"type": "prediction", "index": -5, "sequence": 1}, "heads", None])
+    {"type": "scale", "policy": [], "sequence": 1}, {"type": "set", "name": {}, "sequence": 1}, {"sequence": 1},
+    {"type": "prediction", "index": -5, "sequence": 1}, {"type": "look", "position": True, "sequence": 1},
+    {"type": "thing", "thing": [], "sequence": 1}, {"type": "contribution", "token": "x", "sequence": 1},
+    {"type": "undo", "sequence": 1}, "heads", None])
 def test_an_invalid_event_changes_nothing(widget: HeadsWidget, event: Any):
     before = widget._choices
-    send(widget, "heads-0", event)
+    send(widget, event)
     assert widget._choices == before and widget.plan == PLAN
 
 
@@ -101,12 +138,12 @@ def test_an_invalid_message_is_ignored(widget: HeadsWidget, message: Any):
 
 def test_plan_and_text_can_be_set(widget: HeadsWidget, lab: Lab):
     widget.plan = HeadPlan()
-    assert widget.trace is widget.baseline and not part(widget, "effect-0")[0]["changed"]
+    assert widget.trace is widget.baseline and not part(widget)[0]["changed"]
     widget.text = "The dog"
     assert widget.trace.tokens == list(lab.read("The dog").tokens)
     with pytest.raises(InputError):
         widget.text = ""
-    assert widget.text == "The dog" and part(widget, "map-0")[0]["rows"] == widget.trace.tokens
+    assert widget.text == "The dog" and part(widget)[0]["tokens"]["text"] == widget.trace.tokens
 
 
 def test_a_plan_that_the_model_does_not_have_is_refused(lab: Lab):
@@ -116,17 +153,19 @@ def test_a_plan_that_the_model_does_not_have_is_refused(lab: Lab):
 
 def test_models_are_compared_under_one_plan(lab: Lab):
     both = attention_lab.compare([lab, attention_lab.load("stories-softmax")], TEXT, PLAN)
-    assert [its["index"] for its in both._parts] == [0, 0, 0, 1, 1, 1] and len(both.traces) == 2
-    send(both, "heads-1", heads(3, gate=0))
-    for key in ("heads-0", "heads-1"):
-        assert part(both, key)[0]["grids"][0]["gates"][3][1] == 0
+    assert len(both._parts) == len(both.traces) == 2
+    send(both, heads(3, gate=0), key="lab-1")
+    for index in (0, 1):
+        assert part(both, index)[0]["kinds"][0]["gates"][3][1] == 0
     with pytest.raises(ValueError, match="at least one"):
         attention_lab.compare([], TEXT)
 
 
-def test_an_encoder_decoder_has_a_grid_for_each_block():
+def test_an_encoder_decoder_has_all_blocks_and_its_text():
     shown = attention_lab.show(attention_lab.load("translation-softmax"), "The cat is sleeping.")
-    assert [grid["kind"] for grid in part(shown, "heads-0")[0]["grids"]] == ["encoder", "decoder", "cross"]
+    header, _arrays = part(shown)
+    assert [block["kind"] for block in header["kinds"]] == ["encoder", "decoder", "cross"]
+    assert header["written"]["before"] == shown.baseline.written != ""
 
 
 def test_without_a_kernel_there_is_a_picture(widget: HeadsWidget):
@@ -146,7 +185,8 @@ def test_without_a_kernel_there_is_a_picture(widget: HeadsWidget):
 
 def test_a_picture_has_the_colours_of_the_scale():
     found = numpy.array(Image.open(io.BytesIO(fallback.png(numpy.array([[0, 255]], numpy.uint8)))).convert("RGB"))
-    assert found.tolist() == [[[255, 255, 255], [0x22, 0x09, 0x6b]]]
+    ends = [[int(colour[i:i + 2], 16) for i in (1, 3, 5)] for colour in COLOURS["light"]["attention"][::4]]
+    assert found.tolist() == [ends]
 
 
 def test_the_script_asks_no_other_site():
@@ -159,7 +199,7 @@ const bytes = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0)
 let parts = [];
 const handlers = {};
 const model = {
-  get: name => (name === '_titles' ? ['one'] : parts),
+  get: () => parts,
   on: (name, handler) => (handlers[name] = handler),
   off: () => {},
   send: message => window.sent(JSON.stringify(message)),
@@ -183,7 +223,7 @@ def page(request: pytest.FixtureRequest) -> Iterator[Page]:
     opened.close()
 
 
-TILE = '[data-scope="head"][data-layer="1"][data-head="2"]'
+TILE = '.tile[data-layer="1"][data-head="2"]'
 
 
 def give(page: Page, widget: HeadsWidget) -> None:
@@ -213,10 +253,10 @@ def test_a_key_in_marimo_prunes_a_head_and_a_cell_shows_the_new_plan(page: Page,
     with browser.serve_marimo(browser.ROOT / "docs" / "notebooks" / "heads_marimo.py", tmp_path / "marimo.log") as at:
         page.goto(at)
         page.get_by_text("Plan: baseline").wait_for(timeout=60_000)
-        page.get_by_role("gridcell", name=re.compile("^layer 2, head 3")).first.click()
+        page.get_by_role("button", name="Layer 2, head 3, live").click()
         page.keyboard.press("p")
         page.get_by_text("Plan: self-1.2g0").wait_for()
-        expect(page.get_by_role("gridcell", name="layer 2, head 3, pruned")).to_be_visible()
+        expect(page.get_by_role("button", name="Layer 2, head 3, pruned")).to_be_visible()
     assert not foreign
 
 
@@ -227,7 +267,7 @@ def test_a_key_in_the_widget_prunes_the_selected_head_only_while_a_kernel_answer
     page.clock.install()
     messages = begin(page, widget, monkeypatch)
     tile = page.locator(TILE)
-    pruned, notice = page.locator(".attention-lab-heads .tile.pruned"), page.get_by_text("No kernel answers")
+    pruned, notice = page.locator(".tile.pruned"), page.get_by_text("No kernel answers")
 
     def prune() -> None:
         tile.click(force=True)  # without a kernel no pointer reaches the tile
@@ -260,7 +300,7 @@ def test_a_key_in_the_widget_prunes_the_selected_head_and_no_other_key_is_taken(
     page.keyboard.press("p")  # a key outside of the widget has no effect
     tile.click()
     page.keyboard.press("p")
-    page.locator(".attention-lab-heads .tile.pruned").wait_for()
+    page.locator(".tile.pruned").wait_for()
     for _turn in range(100):  # the second event is sent after the response to the first
         while messages:
             message = json.loads(messages.pop(0))
@@ -270,6 +310,6 @@ def test_a_key_in_the_widget_prunes_the_selected_head_and_no_other_key_is_taken(
             break
         page.wait_for_timeout(20)
     assert widget.plan == HeadPlan().gate("self", 1, 2, 0.0)
-    assert page.locator(".attention-lab-heads .tile.pruned").count() == 1
+    assert page.locator(".tile.pruned").count() == 1
     page.evaluate("window.end()")
     assert page.locator(".attention-lab").count() == 0

@@ -91,7 +91,7 @@ def png(steps: ndarray) -> bytes:
     """Returns a PNG file with a palette of 256 colours (PNG specification, ISO/IEC 15948).
 
     Args:
-        steps: (rows, columns) uint8, indices of colours in the light sequential scale.
+        steps: (rows, columns) uint8, indices of colours in the light scale of attention.
     """
     rows, columns = steps.shape
     pixels = numpy.hstack([numpy.zeros((rows, 1), numpy.uint8), steps]).tobytes()  # the PNG filter 0 before each row
@@ -104,7 +104,7 @@ def png(steps: ndarray) -> bytes:
 
 def _palette() -> ndarray:
     """Returns (256, 3) uint8: the colour scale that colourTable in components/core/attention/scales.js computes."""
-    stops = numpy.array([[int(colour[i:i + 2], 16) for i in (1, 3, 5)] for colour in COLOURS["light"]["sequential"]])
+    stops = numpy.array([[int(colour[i:i + 2], 16) for i in (1, 3, 5)] for colour in COLOURS["light"]["attention"]])
     at = numpy.linspace(0, len(stops) - 1, 256)
     return numpy.column_stack([numpy.interp(at, range(len(stops)), stops[:, channel]) for channel in range(3)]
                               ).round().astype(numpy.uint8)

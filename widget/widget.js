@@ -1,18 +1,18 @@
 // The JavaScript entry of the notebook widget. Python (script.py) joins it with the modules that it imports.
 
 import { pageData } from '../components/core/page_data.js';
-import { effect } from '../components/effect/effect.js';
-import { head_map } from '../components/head_map/head_map.js';
-import { heads, onHeadKey } from '../components/heads/heads.js';
+import { lab } from '../components/lab/lab.js';
 import { applyStyle } from '../components/runtime/component.js';
 import { dropEvents } from '../components/runtime/events.js';
 import { make } from '../components/widgets/dom.js';
 import { listenForTips } from '../components/widgets/tip.js';
 
-const components = { effect, head_map, heads };
 const QUIET = 10_000; // ms without an answer to an event after which the kernel counts as gone
 const HANDLED = ['keydown', 'pointerdown', 'click', 'input', 'change']; // events that change a component
 const THEMED = ['class', 'style', 'theme', 'data-theme', 'data-jp-theme-light', 'data-vscode-theme-kind'];
+
+/** Called with each drawing of a tool that script.py adds; they need nothing more. */
+export const register = () => undefined;
 
 /** Stores the data that Python sends with the code. */
 export function start(data) {
@@ -29,19 +29,18 @@ function isDark(element) {
   return matchMedia('(prefers-color-scheme: dark)').matches;
 }
 
-/** Creates the elements of a component: a host with a shadow root, which isolates the component's style. */
-function mount(name) {
-  const host = make('div', { className: `attention-lab-${name}` });
+/** Creates the elements of a Lab: a host with a shadow root, which isolates its style. */
+function mount() {
+  const host = make('div');
   const parent = host.attachShadow({ mode: 'open' });
-  parent.append(make('div', { className: 'root', dataset: { part: name } }));
-  applyStyle(parent, name);
+  parent.append(make('div', { className: 'root', dataset: { part: 'lab' } }));
+  applyStyle(parent, 'lab');
   return { host, parent };
 }
 
 /** Displays the widget in `el` and returns a function that removes the widget. `model` is the anywidget model. */
 export function render({ model, el }) {
-  const mounts = new Map(); // key -> {host, parent, component, data}
-  const columns = []; // one {element, title} per model
+  const mounts = new Map(); // key -> {host, parent, data}
   const board = make('div', { className: 'attention-lab', dataset: { lmSuppressShortcuts: 'true' } });
   const notice = make('p', {
     className: 'attention-lab-notice',
@@ -52,11 +51,6 @@ export function render({ model, el }) {
   let live = false; // true if a kernel has answered: without one, no event may change the picture
   let patience = 0; // timer of the answer to an event
 
-  const column = index => {
-    columns[index] ??= make('section', { className: 'attention-lab-model' }, make('h3'));
-    if (!columns[index].isConnected) board.append(columns[index]);
-    return columns[index];
-  };
   const theme = () => {
     const dark = isDark(el);
     const changed = board.classList.contains('dark') !== dark;
@@ -64,25 +58,20 @@ export function render({ model, el }) {
     return changed;
   };
   const drawOne = key => {
-    const { parent, component, data } = mounts.get(key);
+    const { parent, data } = mounts.get(key);
     const setTriggerValue = (_name, events) => {
       clearTimeout(patience);
       patience = setTimeout(halt, QUIET);
       model.send({ events });
     };
-    components[component].render({ parentElement: parent, data, setTriggerValue });
+    lab.render({ parentElement: parent, data, setTriggerValue });
   };
   const draw = () => {
-    const wide = model.get('_titles').length === 1;
-    board.classList.toggle('one', wide);
-    model.get('_titles').forEach((title, index) => {
-      column(index).firstChild.textContent = title;
-    });
-    for (const { component, key, index, payload } of model.get('_parts')) {
+    board.classList.toggle('several', model.get('_parts').length > 1);
+    for (const { key, payload } of model.get('_parts')) {
       if (!mounts.has(key)) {
-        const created = mount(component);
-        column(index).append(created.host);
-        mounts.set(key, { ...created, component });
+        mounts.set(key, mount());
+        board.append(mounts.get(key).host);
       }
       mounts.get(key).data = new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength);
       drawOne(key);
@@ -117,13 +106,8 @@ export function render({ model, el }) {
     if (event.type !== 'keydown' || target.matches?.('input, select')) event.preventDefault();
   };
 
-  // Handles keys before the notebook's own shortcuts, and only keys pressed inside the widget.
-  const onKey = event => {
-    if (event.composedPath().includes(board)) onHeadKey(event);
-  };
   const keepKeys = event => event.stopPropagation();
   for (const type of HANDLED) window.addEventListener(type, block, { capture: true });
-  window.addEventListener('keydown', onKey, { capture: true });
   board.addEventListener('keydown', keepKeys);
   model.on('change:_parts', onParts);
   model.on('msg:custom', resume);
@@ -140,11 +124,10 @@ export function render({ model, el }) {
   return () => {
     clearTimeout(patience);
     for (const type of HANDLED) window.removeEventListener(type, block, { capture: true });
-    window.removeEventListener('keydown', onKey, { capture: true });
     observer.disconnect();
     model.off('change:_parts', onParts);
     model.off('msg:custom', resume);
     board.remove();
-    for (const { component, parent } of mounts.values()) components[component].unmount(parent);
+    for (const { parent } of mounts.values()) lab.unmount(parent);
   };
 }

@@ -1,4 +1,4 @@
-"""HeadsWidget: an anywidget with the grid of heads, the large map and the effect of a plan, computed by the kernel.
+"""HeadsWidget: an anywidget with the Lab of one or more models, computed by the kernel.
 
     widget = attention_lab.show(lab, "Once upon a time")
     widget.plan                                       # the interventions by clicks and keys; may be set
@@ -8,29 +8,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anywidget
 import traitlets
 
-from app.content import effect as effect_content
-from app.content import heads as content
+from app.content import picture, tools
+from app.content.heads import usable
+from app.content.view import View
 from app.state.pages.selection import Selection
 from components import channel
 from components.channel import Channel
-from components.effect import effect
-from components.head_map import head_map
-from components.heads import heads
+from components.lab import lab as component
 from components.mounting import Part, answer
 from components.payload import pack
 from models import HeadPlan, Lab, Trace
-from models.kind import policies_of
+from models.kind import TARGET, policies_of
 from models.prompt import Prompt
 from widget import fallback, script
-from widget.state import LAST, Choices
+from widget.state import Choices
 
 Pair = tuple[Trace, Trace]  # the baseline trace and the trace under the plan
+
+
+@dataclass(frozen=True, eq=False)
+class Shown(View):
+    """A view of traces that were computed before."""
+
+    lab: Lab
+    state: Choices
+    pair: Pair
+
+    @property
+    def traces(self) -> Pair:  # noqa: D102
+        return self.pair
 
 
 def show(lab: Lab, text: str, plan: HeadPlan = HeadPlan()) -> HeadsWidget:
@@ -77,8 +89,7 @@ class HeadsWidget(anywidget.AnyWidget):
 
     text = traitlets.Unicode()
     plan = traitlets.Instance(HeadPlan)
-    _titles = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    _parts: Any = traitlets.List().tag(sync=True)  # per component: name, key, index of its model, payload
+    _parts: Any = traitlets.List().tag(sync=True)  # per model: key and payload of its Lab
 
     def __init__(self, labs: Sequence[Lab], text: str, plan: HeadPlan = HeadPlan()) -> None:
         self._esm, self._css = script.source(), script.style()
@@ -87,7 +98,7 @@ class HeadsWidget(anywidget.AnyWidget):
         self._channel = Channel()
         self._choices = Choices(plan, Selection.default(plan, self._shape).within(self._shape))
         # setting the text tokenizes it for all models
-        super().__init__(text=text, plan=plan, _titles=[lab.name for lab in self.labs])
+        super().__init__(text=text, plan=plan)
         self._baselines = self._run_baselines()
         self._compute()
         self.observe(self._on_text, "text")
@@ -118,7 +129,7 @@ class HeadsWidget(anywidget.AnyWidget):
     def _plan_of(self, lab: Lab) -> HeadPlan:
         """Returns the part of the plan that a model can compute."""
         plan = self._choices.plan.without_patches().within(lab.shape, policies_of(lab.kinds))[0]
-        return content.usable(lab, plan)
+        return usable(lab, plan)
 
     def _compute(self) -> None:
         """Runs the models under the plan, and sends the results."""
@@ -133,34 +144,27 @@ class HeadsWidget(anywidget.AnyWidget):
     def _send_parts(self) -> None:
         with channel.use(self._channel):
             self._channel.begin()
-            parts = [(index, part) for index, lab in enumerate(self.labs) for part in self._parts_of(index, lab)]
+            parts = [self._part(index) for index in range(len(self.labs))]
             self._channel.end()
-            self._parts = [{"component": part.component, "key": part.key, "index": index,
-                            "payload": pack(part.header | answer(part.key), part.arrays)} for index, part in parts]
+            self._parts = [{"key": part.key, "payload": pack(part.header | answer(part.key), part.arrays)}
+                           for part in parts]
 
-    def _parts_of(self, index: int, lab: Lab) -> list[Part]:
-        """Returns the grids, the large map and the effect panel of one model."""
-        before, after = self._pairs[index]
-        plan, choices = self._plan_of(lab), self._choices
-        selection = choices.selection.within(lab.shape)
-        address = (selection.kind, selection.layer, selection.head)
-        maps = after.layer(*address[:2])
-        changed = after is not before
-        base = before.layer(*address[:2]).weights[selection.head] if changed else None
-        known = choices.prediction if -len(after.outputs) <= choices.prediction < len(after.outputs) else LAST
-        output = after.outputs[known] if after.outputs else None
-        parts = [
-            heads.part(key=f"heads-{index}", led=not index, on_event=self._on_event, selection={
-                "kind": selection.kind, "layer": selection.layer, "head": selection.head, "scope": selection.scope},
-                shading=choices.shading, **content.grids(lab, plan, after)),
-            head_map.part(key=f"map-{index}", view=choices.view, form=choices.form, mean=choices.mean, changed=changed,
-                          shading=choices.shading, on_event=self._on_event,
-                          **content.head_map(lab, plan, after, maps, address, base, output)),
-            effect.part(key=f"effect-{index}", index=known, on_event=self._on_event,
-                        **effect_content.content(lab, plan, before, after))]
-        for part in parts:
-            self._channel.listen(part.key, part.on_event)
-        return parts
+    def _part(self, index: int) -> Part:
+        """Returns the Lab of one model."""
+        lab, choices = self.labs[index], self._choices
+        view = Shown(lab, replace(choices, selection=choices.selection.within(lab.shape)), self._pairs[index])
+        header, arrays = picture.content(view)
+        fitting = [tool for tool in tools.ALL if tool.fits(view)]
+        tool, more = tools.content(view, fitting)
+        pins, pinned = tools.pinned(view, fitting)
+        written = view.before.written if TARGET in view.before.rows and not view.changed else None
+        header |= {"model": picture.model(lab, lab.name), "tools": [each.entry for each in fitting], "tool": tool,
+                   "pins": pins, "thing": choices.lab.thing, "text": None, "lesson": None,
+                   "written": None if written is None else {"before": written, "after": None}}
+        part = component.part(key=f"lab-{index}", header=header, arrays=arrays | more | pinned,
+                              on_event=self._on_event)
+        self._channel.listen(part.key, part.on_event)
+        return part
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         """Answers the browser's question for a kernel, and handles events of the components."""
@@ -180,7 +184,7 @@ class HeadsWidget(anywidget.AnyWidget):
         self._choices = self._choices.after(event, self._shape)
 
     def _on_plan(self, change: Any) -> None:
-        self._choices = replace(self._choices, plan=change["new"])
+        self._choices = self._choices.with_plan(change["new"])
         self._compute()
 
     def _on_text(self, change: Any) -> None:

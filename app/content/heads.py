@@ -1,84 +1,20 @@
-"""Computes the content of the grids of heads and of the large attention map."""
+"""States, tiles and score scale of the heads under a plan."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
-import numpy
 from numpy import ndarray
 
-from app.texts import _, spelt
-from components.heads import Grid
-from models import HeadPlan, Kind, Lab, Output, Trace
-from models.capabilities import Forgets
-from models.kind import TEXT, policies_of
+from app.texts import _
+from models import HeadPlan, Kind, Lab, Trace
 from models.plan import MIN_BASE, Address, HeadState, Scale
 from models.prompt import Prompt
 from models.thumbnails import thumbnails
-from models.trace import Layer, Sketch, with_sink
+from models.trace import Sketch
 
 AnyTrace = Trace | Sketch  # the result of a pass that is shown
-
-
-def grids(lab: Lab, plan: HeadPlan, trace: AnyTrace,
-          notes: Mapping[Address, tuple[str, str]] | None = None) -> dict[str, Any]:
-    """Returns the arguments of `components.heads` that depend on the model, the plan and the text.
-
-    Args:
-        lab: the model.
-        plan: interventions on heads.
-        trace: the trace under the plan.
-        notes: head -> (a short text below its tile, the same information in words).
-    """
-    policies = [p for p in policies_of(lab.kinds) if any(p in kind.attention.readings for kind in lab.kinds)]
-    usable_plan = usable(lab, plan, trace.prompt)
-    return {"grids": [_grid(lab, kind, usable_plan, trace, notes or {}) for kind in lab.kinds],
-            "scale": scale_of(lab, plan.scale, len(trace.tokens)), "policies": policies, "model": lab.name}
-
-
-def head_map(lab: Lab, plan: HeadPlan, trace: AnyTrace, maps: Layer, address: Address, base: ndarray | None,
-             prediction: Output | None) -> dict[str, Any]:
-    """Returns the arguments of `components.head_map` that depend on the model, the plan and the text.
-
-    Args:
-        lab: the model.
-        plan: interventions on heads.
-        trace: the trace under the plan.
-        maps: the maps of the head's layer, under the plan.
-        address: the head.
-        base: the baseline's pattern of the head, (queries, keys); None if it is not known or nothing has changed.
-        prediction: the prediction whose position the map marks; None to mark no position.
-    """
-    name, layer, head = address
-    kind = lab.kind(name)
-    queries, keys = spelt(trace.rows[kind.query_row]), spelt(trace.rows[kind.key_row])
-    constant = lab.constant_of(name, layer, len(queries), len(keys), plan.scale)
-    voted = lab.selected(maps.scores) if isinstance(lab, Forgets) else None
-    chosen = state_of(lab, usable(lab, plan, trace.prompt), address)
-    sinks = kind.attention.has_sink
-
-    def whole(pattern: ndarray | None) -> ndarray | None:
-        return with_sink(pattern) if sinks and pattern is not None else pattern
-
-    return {
-        "queries": queries, "keys": None if kind.query_row == kind.key_row else keys,
-        "kind_title": _(kind.title) if len(lab.kinds) > 1 else "", "layer": layer, "head": head, "causal": kind.causal,
-        "live": whole(maps.live[head]), "weights": whole(maps.weights[head]), "has_sink": sinks,
-        "constant": whole(None if constant is None else constant[head]),
-        "is_distribution": kind.attention.is_distribution or sinks,
-        "scores": None if voted is None else maps.scores[head], "selected": voted,
-        "at": prediction.position if prediction is not None and prediction.row == kind.query_row else None,
-        "is_constant": chosen.constant, "patched": bool(chosen.patch), "gate": chosen.gate,
-        "base": whole(base), "model": lab.name, **_about_tokens(lab, kind, trace.prompt)}
-
-
-def _about_tokens(lab: Lab, kind: Kind, prompt: Prompt) -> dict[str, Any]:
-    """Returns the positions of a chat template's tokens and of tokens that are parts of characters."""
-    if kind.query_row != TEXT:
-        return {}
-    return {"template": prompt.template, "parts": lab.task.bytes_of(prompt.ids)}
 
 
 def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
@@ -119,21 +55,6 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
     return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens and by 1 at token "
              "{base}: rows before it get flatter, rows after it sharper, so that entropy grows less with n.",
              factor=factor, n=n, base=base)
-
-
-def _grid(lab: Lab, kind: Kind, plan: HeadPlan, trace: AnyTrace, notes: Mapping[Address, tuple[str, str]]) -> Grid:
-    states = [[state_of(lab, plan, (kind.name, layer, head)) for head in range(kind.heads)]
-              for layer in range(kind.layers)]
-    return Grid(kind.name, _(kind.title), tiles_of(trace, kind), kind.causal,
-                has_sink=kind.attention.has_sink,
-                constant=numpy.array([[s.constant for s in row] for row in states]),
-                gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
-                closed=numpy.array([[(kind.name, layer, head) in lab.closed for head in range(kind.heads)]
-                                    for layer in range(kind.layers)]) if lab.closed else None,
-                patched=numpy.array([[bool(s.patch) for s in row] for row in states]) if plan.patches else None,
-                can_constant=lab.constant is not None,
-                notes=[[notes.get((kind.name, layer, head), ("", "")) for head in range(kind.heads)]
-                       for layer in range(kind.layers)] if notes else ())
 
 
 def state_of(lab: Lab, plan: HeadPlan, address: Address) -> HeadState:

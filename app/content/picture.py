@@ -14,8 +14,9 @@ from app.state.pages.lab_view import CONTRIBUTIONS, GUESSES
 from app.texts import _, spelt
 from components.mounting import Content
 from components.payload import lower_triangle
-from models import Kind
+from models import Kind, Lab
 from models.analysis.answer.formation import mlps
+from models.kind import TARGET
 from models.plan import HeadState
 from models.thumbnails import encoded, pooled, thumbnails
 from models.trace import Sketch, Trace, with_sink
@@ -51,6 +52,14 @@ def content(view: View) -> Content:
         arrays["mask"] = numpy.clip(rows * MASK_STEP + 0.5, 0, 255).astype(numpy.uint8)
         header["mask_step"] = MASK_STEP
     return header, arrays
+
+
+def model(lab: Lab, title: str) -> dict[str, Any]:
+    """Returns the description of the model; `kind` chooses the sentences about its answer."""
+    task = lab.task
+    kind = "picture" if task.sees else "pair" if any(kind.query_row == TARGET for kind in lab.kinds) else \
+        "masked" if task.hides else "next" if task.predicts_next else "lookup"
+    return {"name": lab.name, "title": title, "kind": kind, "note": _(task.title), "writes": task.writes}
 
 
 def _block(view: View, kind: Kind, arrays: dict[str, ndarray]) -> dict[str, Any]:
@@ -123,10 +132,8 @@ def _answer(view: View) -> dict[str, Any] | None:
 
 def _losses(view: View, header: dict[str, Any]) -> None:
     if view.before.vectors is None:
-        losses = effect.token_losses(view.lab, view.before, view.after)
-        after, before = ([entry[when] if entry[when] is None else round(entry[when], 4) for entry in losses]
-                         for when in ("after", "before"))
-        header["losses"], header["losses_before"] = after, before if view.changed else None
+        header["losses"] = effect.token_losses(view.lab, view.after)
+        header["losses_before"] = effect.token_losses(view.lab, view.before) if view.changed else None
 
 
 def _contributions(view: View, arrays: dict[str, ndarray]) -> dict[str, Any] | None:

@@ -14,7 +14,6 @@ from app.state.fields import MAX_ASKED
 from app.state.handlers import answer_events, head_events, lesson_events
 from app.state.handlers import events as page_events
 from app.state.pages.answer_view import MOST_TOKENS, NONE
-from app.state.pages.lab_view import CONTRIBUTIONS, GUESSES, LAST, MOST, THINGS, LabView, is_setting, is_tool
 from app.state.session import history, is_index
 
 
@@ -22,7 +21,6 @@ def on_lab(event: dict[str, Any]) -> None:
     """Changes the visitor's state by one event; an event with a wrong type or value changes nothing."""
     past = history()
     present = past.present
-    view = present.lab
     match event.get("type"):
         case "text":
             page_events.on_text(event)
@@ -30,25 +28,11 @@ def on_lab(event: dict[str, Any]) -> None:
             page_events.on_chooser(event | {"type": "model", "model": event.get("name")})
         case "select":
             head_events.on_heads(event)
-            thing = {"head": "head", "row": "layer", "all": "all"}.get(str(event.get("scope")))
-            if thing and thing != history().present.lab.thing:
-                _show(replace(view, tool=FIRST_TOOLS[thing]))
+            _show(event)
         case "heads" | "scale":
             head_events.on_heads(event)
-        case "thing" if event.get("thing") in THINGS:
-            _show(replace(view, tool=FIRST_TOOLS[event["thing"]]))
-        case "tool" if is_tool(event.get("name")):
-            _show(replace(view, tool=event["name"]))
-        case "pin" if is_tool(event.get("name")):
-            _show(view.with_pin(event["name"], event.get("on") is True))
-        case "look" if is_index(event.get("position"), MOST) or event.get("position") == LAST:
-            _show(replace(view, look=event["position"]))
-        case "marks":
-            marks = (CONTRIBUTIONS if event.get("contributions") is True else "",
-                     GUESSES if event.get("guesses") is True else "")
-            _show(replace(view, marks="".join(marks)))
-        case "set" if is_setting(event.get("name"), event.get("value")):
-            _show(view.with_setting(event["name"], event["value"]))
+        case "thing" | "tool" | "pin" | "look" | "marks" | "set":
+            _show(event)
         case "prediction" if is_index(event.get("index"), MAX_ASKED + 1):
             past.do(replace(present, prediction=event["index"]), merge="prediction")
         case "contribution" if event.get("token") == NONE or is_index(event.get("token"), MOST_TOKENS):
@@ -93,5 +77,6 @@ def _prune(heads: object, left: object) -> None:
     head_events.prune_to(tuple(order), left)
 
 
-def _show(view: LabView) -> None:
-    history().do(replace(history().present, lab=view), merge="viewing")
+def _show(event: dict[str, Any]) -> None:
+    present = history().present
+    history().do(replace(present, lab=present.lab.after(event, FIRST_TOOLS)), merge="viewing")

@@ -23,7 +23,6 @@ from app.texts import _
 from components.lab import lab as component
 from components.mounting import Part
 from models import Lab, catalogue
-from models.kind import TARGET
 from models.labs.foreign import is_foreign
 from models.messages import cut
 
@@ -78,13 +77,9 @@ def _parts(view: View, problems: Sequence[str], waits: bool = True) -> list[Part
 
 
 def _model(opened: Lab) -> dict[str, Any]:
-    task = opened.task
-    kind = "picture" if task.sees else "pair" if any(kind.query_row == TARGET for kind in opened.kinds) else \
-        "masked" if task.hides else "next" if task.predicts_next else "lookup"
     entry = catalogue.describe(opened.name)
     title = choosing.name_of(entry) if entry else opened.name
-    return {"name": opened.name, "title": title, "note": _(task.title), "kind": kind,
-            "foreign": is_foreign(opened.name), "untrained": _is_untrained(opened), "writes": task.writes}
+    return picture.model(opened, title) | {"foreign": is_foreign(opened.name), "untrained": _is_untrained(opened)}
 
 
 def _is_untrained(opened: Lab) -> bool:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ParamSpec, TypeGuard
+from typing import Any, ParamSpec
 from urllib.parse import parse_qsl
 
 import streamlit as st
@@ -18,6 +18,7 @@ from app.state.history import History, fits
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, SHOWN, LabState
 from app.state.lessons.lesson_files import Place
 from app.state.link import read_query
+from app.state.pages.selection import is_index as is_index
 from models.labs.foreign import is_foreign
 from models.messages import message
 
@@ -55,11 +56,6 @@ def widget(key: str, kind: type, default: Any = None) -> Any:
     """Returns a widget's value if it has the expected type. A forged message can contain a value of any type."""
     value = st.session_state.get(key)
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
-
-
-def is_index(value: object, count: int) -> TypeGuard[int]:
-    """Returns True for an integer from 0 to `count` - 1; bool does not count as an integer."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
 
 
 def may_show_answer(place: Place, answer: str) -> bool:

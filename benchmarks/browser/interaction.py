@@ -102,7 +102,7 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
                     view.locator(".tile").first.wait_for()
                     view.wait_for_timeout(500)
                 page.evaluate(WATCH, ["lab", "input" if action == "typing" else "keydown"])
-                bare.evaluate(WATCH, ["heads", "input" if action == "typing" else "keydown"])
+                bare.evaluate(WATCH, ["lab", "input" if action == "typing" else "keydown"])
                 received.clear()
                 for turn in range(ACTIONS):  # app and floor alternate, so that a busy machine slows both alike
                     pause, waits = (PAUSE, DEBOUNCE) if action == "typing" else (0.0, 0.0)

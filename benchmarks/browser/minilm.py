@@ -227,7 +227,7 @@ def _clicked(browser: Browser, link: str, floor: str, action: str, lab: ForeignL
     """
     event = "keydown" if action == "prune" else "click"
     page = _open(browser, link, "lab", event)
-    bare = _open(browser, floor, "heads", event)
+    bare = _open(browser, floor, "lab", event)
     ours: list[float] = []
     theirs: list[float] = []
     passes, plan = [], HeadPlan()

@@ -35,7 +35,7 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
                 view.locator(".tile").first.wait_for()
                 view.wait_for_timeout(3000)
             page.evaluate(WATCH, ["lab", "keydown"])
-            bare.evaluate(WATCH, ["heads", "keydown"])
+            bare.evaluate(WATCH, ["lab", "keydown"])
             maps, floors, written = [], [], []
             for turn in range(layers * heads):
                 page.locator(f'.tile[data-kind="{kind.name}"]').nth(turn).click()  # a click selects the head

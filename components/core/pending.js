@@ -8,9 +8,6 @@ const NUMBERS = ['text', 'heads', 'scale', 'undo', 'redo', 'reset', 'model', 'pl
 const ONE = [
   'text',
   'select',
-  'view',
-  'form',
-  'mean',
   'model',
   'prediction',
   'scale',

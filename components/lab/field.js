@@ -99,7 +99,7 @@ export function createField(state) {
         box.value = text;
         shown = text;
       }
-      typed.hidden = Boolean(data.picture);
+      typed.hidden = Boolean(data.picture) || data.text === null; // a notebook's cell has the text
       file.hidden = !data.picture;
       examples.element.hidden = !data.examples?.length;
       const count = data.tokens.text.length;

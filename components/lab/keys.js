@@ -1,13 +1,15 @@
-// Keys of the Lab: they work on the whole page, except in text fields, menus and dialogs.
+// Keys of the Lab: they work on the whole page, in a notebook only inside the Lab; not in text fields, menus and dialogs.
 
 import { keyChange, selectedStates } from '../core/head_state.js';
 import { letterOf } from '../core/keys.js';
+import { pageData } from '../core/page_data.js';
 import { TEXT_INPUTS } from '../widgets/dom.js';
 
 /** Handles the keys of the page; returns a function that ends this. */
 export function listenForKeys(state) {
   const onKey = event => {
     if (!state.data || !state.root.isConnected) return;
+    if (pageData.embedded && !event.composedPath().includes(state.root)) return;
     if (event.altKey || event.ctrlKey || event.metaKey || event.isComposing) return;
     const quiet = `${TEXT_INPUTS}, dialog, [role="dialog"], [role="menu"]`;
     if (event.composedPath().some(element => element instanceof HTMLElement && element.matches(quiet))) return;

@@ -1,7 +1,6 @@
 // The head of the Lab: the lead, a sentence with two controls; the caption; and the legend, whose entries switch layers
 // of the picture.
 
-import { coloursOf } from '../core/attention/scales.js';
 import { tokenText } from '../core/format.js';
 import { pageData } from '../core/page_data.js';
 import { captionSentences, leadSentence, selectionName } from '../core/stage/sentences.js';
@@ -24,9 +23,10 @@ export function createLead(state) {
       const sentence = leadSentence(data, shown.selection, shown.used, shown.wraps);
       models.write(sentence.slots.model.text);
       whose.write(sentence.slots.whose.text);
+      const controls = { ...(data.models && { model: models.element }), whose: whose.element };
       // what stands in the controls changes without a new sentence
-      const fixed = { ...sentence, slots: { ...sentence.slots, model: { text: '' }, whose: { text: '' } } };
-      showSentences(lead, [fixed], { model: models.element, whose: whose.element });
+      const blank = Object.fromEntries(Object.keys(controls).map(name => [name, { text: '' }]));
+      showSentences(lead, [{ ...sentence, slots: { ...sentence.slots, ...blank } }], controls);
       models.refresh();
       whose.refresh();
       const { row, used, selection } = state.held;
@@ -121,7 +121,7 @@ export function createLegend(state) {
   return {
     element,
     show(data, { marks }, { unit: px }) {
-      const scale = pageData.colours[state.dark ? 'dark' : 'light'][coloursOf('attention')];
+      const scale = pageData.colours[state.dark ? 'dark' : 'light'].attention;
       ramp.style.setProperty('background', `linear-gradient(90deg, ${scale.join(', ')})`);
       setAttribute(contributions, 'aria-pressed', Boolean(marks.contributions));
       setAttribute(guesses, 'aria-pressed', Boolean(marks.guesses));

@@ -12,7 +12,6 @@ const THEME_ENTRY = 'stMainMenuItem-theme-'; // data-testid of a theme's entry i
 const THEME_KEY = `stActiveTheme-${location.pathname}-v2`;
 const STYLE_ID = 'attention-lab-style'; // of the element with the style sheet (components/mounting.py)
 const TABLE = 'stTable'; // data-testid of a table; its only child scrolls
-const KEY_CLASS = 'st-key-'; // prefix of the class of a widget or container, before its key
 const LONGEST_ADDRESS = 6000; // characters; balancers accept headers of 16 kB
 const MENU_TIME = 5000; // ms within which the menu must open
 
@@ -26,16 +25,6 @@ export const mainElement = () => byTestId(MAIN);
 
 /** Returns the element whose style has the theme's colours. */
 export const appElement = () => document.querySelector(`.${APP}`) ?? document.body;
-
-/** Returns the selector of the widget or container that Python gave a key. */
-export const keySelector = key => `.${KEY_CLASS}${key}`;
-
-/** Returns [element, key] of the widget or container around an element; null if there is none. */
-export function keyedElement(target) {
-  const element = target.closest?.(`[class*="${KEY_CLASS}"]`);
-  const name = Array.from(element?.classList ?? []).find(each => each.startsWith(KEY_CLASS));
-  return name ? [element, name.slice(KEY_CLASS.length)] : null;
-}
 
 /** Returns the chosen theme, a key of THEMES. */
 export function chosenTheme() {

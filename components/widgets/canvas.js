@@ -2,11 +2,6 @@
 
 import { matrixPixels } from '../core/attention/scales.js';
 
-/** Returns the CSS font of .streamlit/config.toml at `size` px. */
-export const canvasFont = size =>
-  `${size}px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', 'Noto Sans CJK SC', 'Noto Sans SC', 'PingFang SC', ` +
-  "'Microsoft YaHei', sans-serif";
-
 /** Paints a matrix into a canvas, one pixel per cell; see matrixPixels for `step`. */
 export function paintMatrix(canvas, rows, columns, table, step) {
   canvas.width = columns;

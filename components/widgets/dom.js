@@ -4,8 +4,6 @@ import { joinsPrevious } from '../core/attention/words.js';
 import { splitPart, tokenText, truncate } from '../core/format.js';
 import { splitStarred } from '../core/lesson_text.js';
 
-const WIDE = 16; // number of characters above which a token is wider than its box
-
 /** Elements in which keys type text or choose an option; keyboard shortcuts are off while such an element has focus. */
 export const TEXT_INPUTS =
   'textarea, select, [contenteditable], input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
@@ -56,9 +54,6 @@ export function tokenElement(token) {
   const { text, part } = splitPart(truncate(tokenText(token), 40));
   return make('bdi', {}, text, ...(part ? [make('span', { className: 'part', textContent: part })] : []));
 }
-
-/** Returns whether a token is long enough to be wider than its box. */
-export const isWideToken = token => token.length > WIDE;
 
 /** Puts the elements of tokens that must stay on one line into a span, so that no line begins with a full stop. */
 export function joinTokens(tokens, elements) {

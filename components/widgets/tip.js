@@ -98,10 +98,6 @@ export function addTip(element, key) {
   return element;
 }
 
-/** Creates a word with a tip; the tab key stops at the word. */
-export const termElement = (key, textContent) =>
-  addTip(make('span', { className: 'term', tabIndex: 0, textContent }), key);
-
 const onPress = event => {
   if (owner && !event.composedPath().some(node => node === owner || node === bubble)) hide();
 };

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy
 import pytest
 import streamlit
 
 from components import channel
 from components.channel import MAX_EVENTS
-from components.heads import Grid
 from components.mounting import answer, answering, dispatch
 
 
@@ -110,16 +108,3 @@ def test_another_session_has_another_name(session):
     first = answer("a")["visit"]
     session.clear()
     assert answer("a")["visit"] != first
-
-
-@pytest.mark.parametrize(("change", "message"), [
-    ({"tiles": numpy.zeros((2, 3, 4, 4))}, "uint8"),
-    ({"tiles": numpy.zeros((3, 4, 4), numpy.uint8)}, r"\(L, H, n, m\)"),
-    ({"constant": numpy.zeros((3, 2), bool)}, "constant"), ({"gates": numpy.ones(3)}, "gates"),
-    ({"tiles": numpy.zeros((2, 3, 4, 5), numpy.uint8), "causal": True}, "square")])
-def test_a_grid_whose_parts_do_not_fit_is_refused(change, message):
-    fitting = {"kind": "cross", "title": "Cross", "tiles": numpy.zeros((2, 3, 4, 5), numpy.uint8), "causal": False,
-               "constant": numpy.zeros((2, 3), bool), "gates": numpy.ones((2, 3))}
-    Grid(**fitting)
-    with pytest.raises(ValueError, match=message):
-        Grid(**fitting | change)

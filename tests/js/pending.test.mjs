@@ -30,10 +30,10 @@ test('the rest keeps its order', () => {
   assert.deepEqual(folded(...events, again), [events[0], events[2], events[3], again]);
 });
 
-test('steps of a drag are one event, and of select, view, prediction and scale there is one', () => {
+test('steps of a drag are one event, and of select, look, prediction and scale there is one', () => {
   const drag = gate => heads('self', 0, 0, { gate, drag: true });
   assert.deepEqual(folded(drag(0.9), drag(0.8), drag(0.7)), [drag(0.7)]);
-  for (const type of ['text', 'select', 'view', 'form', 'mean', 'model', 'prediction', 'scale'])
+  for (const type of ['text', 'select', 'look', 'model', 'prediction', 'scale'])
     assert.deepEqual(folded({ type, n: 1 }, heads('self', 0, 0, { gate: 0 }), { type, n: 2 }), [
       heads('self', 0, 0, { gate: 0 }),
       { type, n: 2 },
@@ -49,7 +49,7 @@ test('undo, redo and reset keep the events before them', () => {
 });
 
 test('an event takes no place of an event of another component', () => {
-  const [first, second] = ['map 0', 'map 1'].map(key => ({ key, type: 'view', view: 'weights' }));
+  const [first, second] = ['map 0', 'map 1'].map(key => ({ key, type: 'look', position: 3 }));
   assert.deepEqual(folded(first, second, first), [second, first]);
   const [on, off] = [true, false].map(constant => heads('self', 0, 0, { constant }));
   assert.deepEqual(folded(on, { key: 'bar', type: 'undo' }, off).length, 3);
@@ -98,7 +98,7 @@ test('a response to an older request is older than the newest request', () => {
   assert.equal(requests.newest(['numbers']), 0);
   requests.ask(5, affectedPart({ type: 'heads' }));
   requests.ask(6, affectedPart({ type: 'select' }));
-  requests.ask(7, affectedPart({ type: 'view' }));
+  requests.ask(7, affectedPart({ type: 'look' }));
   assert.equal(requests.newest(['numbers']), 5);
   assert.equal(requests.newest(['numbers', 'selection']), 6);
   requests.answered(5);

@@ -14,12 +14,16 @@ from app.texts import _
 
 TOOLS: dict[str, list[Tool]] = {name: import_module(f"{__name__}.{name}").TOOLS for name in (
     "looks", "mean", "forget", "scale", "lens", "loss", "wholooks", "list")}
+ALL = [tool for tools in TOOLS.values() for tool in tools]
 REVEALS = {"loss", "second", "swapw", "carry"}  # tools of other things that show a prediction
 
 
 def first_tools(tools: Sequence[Tool]) -> dict[str, str]:
     """Returns thing -> key of its first tool."""
     return {tool.thing: tool.key for tool in reversed(tools)}
+
+
+FIRST_TOOLS = first_tools(ALL)
 
 
 def content(view: View, among: Sequence[Tool], *errors: type[Exception]

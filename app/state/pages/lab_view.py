@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
+
+from app.state.pages.selection import is_index
 
 THINGS = ("head", "layer", "all", "word", "answer")
 CONTRIBUTIONS, GUESSES = "c", "g"
 LAST = -1  # the looking word is the one whose prediction is shown
 MOST = 1000  # upper bound of the positions of any text
 MOST_SETTINGS, MOST_PINS = 12, 4
+SCOPE_THINGS = {"head": "head", "row": "layer", "all": "all"}  # scope of a selection -> the thing that it opens
 _TOOL = re.compile(r"(?:head|layer|all|word|answer)\.[a-z]{1,16}", re.ASCII)
 _SETTING = re.compile(r"([a-z]{1,16}\.[a-z]{1,16})!([\w .+-]{0,40})", re.ASCII)
 
@@ -51,6 +56,32 @@ class LabView:
         pins = [pin for pin in self.pins if pin != tool]
         return replace(self, pins=tuple([*pins, tool][-MOST_PINS:]) if on else tuple(pins))
 
+    def after(self, event: Mapping[str, Any], first_tools: Mapping[str, str]) -> LabView:
+        """Returns the view after an untrusted event of the Lab's component; the same view if another part handles it.
+
+        Args:
+            first_tools: thing -> the tool that opens with it.
+        """
+        name, thing = event.get("name"), event.get("thing")
+        match event.get("type"):
+            case "select":
+                thing = SCOPE_THINGS.get(str(event.get("scope")), self.thing)
+                return self if thing == self.thing else replace(self, tool=first_tools[thing])
+            case "thing" if thing in THINGS:
+                return replace(self, tool=first_tools[thing])
+            case "tool" if is_tool(name):
+                return replace(self, tool=name)
+            case "pin" if is_tool(name):
+                return self.with_pin(name, event.get("on") is True)
+            case "look" if is_index(event.get("position"), MOST) or event.get("position") == LAST:
+                return replace(self, look=event["position"])
+            case "marks":
+                return replace(self, marks=(CONTRIBUTIONS if event.get("contributions") is True else "")
+                               + (GUESSES if event.get("guesses") is True else ""))
+            case "set" if is_setting(name, event.get("value")):
+                return self.with_setting(name, event["value"])
+        return self
+
     def __str__(self) -> str:
         """Returns the link's field, like `head.looks~22~cg~find.role!first`; parts at the end are left out."""
         settings = "'".join(f"{name}!{value}" for name, value in self.settings)
@@ -72,11 +103,11 @@ class LabView:
                    tuple(sorted((match[1], match[2]) for match in pairs if match and match[2])), pins)
 
 
-def is_tool(text: object) -> bool:
+def is_tool(text: object) -> TypeGuard[str]:
     """Returns whether a value has the form of LabView.tool."""
     return isinstance(text, str) and _TOOL.fullmatch(text) is not None
 
 
-def is_setting(name: object, value: object) -> bool:
+def is_setting(name: object, value: object) -> TypeGuard[str]:
     """Returns whether a name and a value have the form of a setting."""
     return isinstance(name, str) and isinstance(value, str) and _SETTING.fullmatch(f"{name}!{value}") is not None

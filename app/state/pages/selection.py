@@ -86,3 +86,8 @@ class Selection:
 def is_scope(scope: object) -> TypeGuard[str]:
     """Returns True if a value is a valid scope of a selection."""
     return isinstance(scope, str) and (scope in SCOPES or re.fullmatch(_SOME, scope, re.ASCII) is not None)
+
+
+def is_index(value: object, count: int) -> TypeGuard[int]:
+    """Returns True for an integer from 0 to `count` - 1; bool does not count as an integer."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count

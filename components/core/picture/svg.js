@@ -1,9 +1,7 @@
 // SVG pictures as trees: [tag, attributes, ...children]; a string is text. The page draws the trees, and files contain
 // them as XML.
 
-import { coloursOf } from '../attention/scales.js';
 import { truncate } from '../format.js';
-import { pageData } from '../page_data.js';
 
 /** The colours of downloaded pictures: for printing on paper, independent of the page's theme. */
 export const PAPER = {
@@ -120,40 +118,6 @@ export function framePicture({ title, about, picture, citation, link }) {
     ...nodes,
   ];
   return { ...size, tree };
-}
-
-/**
- * Returns a colour scale as a bar with ticks, `width` px wide.
- * @param {{x: number, y: number, width: number, scale: string, ticks: {at: number, label: string}[], before?: string,
- *   after?: string, theme?: typeof PAPER}} bar `ticks` as colourTicks returns them; `before` and `after` are
- *   texts beside the bar
- */
-export function colourBar({ x, y, width, scale, ticks, before, after, theme = PAPER }) {
-  const stops = pageData.colours[theme.dark ? 'dark' : 'light'][coloursOf(scale)];
-  const id = `bar-${scale}`;
-  const word = (text, at, anchor) =>
-    text
-      ? [['text', { x: toPx(at), y: toPx(y + 10), 'font-size': 11, fill: theme.faint, 'text-anchor': anchor }, text]]
-      : [];
-  return [
-    [
-      'defs',
-      {},
-      [
-        'linearGradient',
-        { id },
-        ...stops.map((colour, i) => ['stop', { offset: toPx(i / (stops.length - 1)), 'stop-color': colour }]),
-      ],
-    ],
-    ...word(before, x - 8, 'end'),
-    ['rect', { x: toPx(x), y: toPx(y), width: toPx(width), height: 12, fill: `url(#${id})`, stroke: theme.line }],
-    ...ticks.map(({ at, label }) => [
-      'text',
-      { x: toPx(x + at * width), y: toPx(y + 25), 'font-size': 11, fill: theme.faint, 'text-anchor': 'middle' },
-      label,
-    ]),
-    ...word(after, x + width + 8, 'start'),
-  ];
 }
 
 const LONGEST = 120; // largest number of characters of a file name; systems limit the length of a path

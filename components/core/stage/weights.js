@@ -1,7 +1,5 @@
 // Attention weights of the Lab's payload, and the words to which a head, a layer or all heads attend.
 
-import { hiddenCells } from '../attention/pattern.js';
-import { strongestPositions } from '../attention/words.js';
 import { cellIndex } from '../payload.js';
 
 const STEPS = 255; // weights arrive as bytes, round(255 * sqrt(weight))
@@ -14,6 +12,12 @@ const MASK_UNIT = 16; // the mask arrives as round(16 * F)
 
 /** Returns the weight of a byte. */
 export const weightOf = byte => (byte / STEPS) ** 2;
+
+/** Returns (query, key) -> whether the causal mask hides the cell; every query sees the sink, the last column. */
+export const hiddenCells =
+  ({ causal, sink = false, columns }) =>
+  (i, j) =>
+    causal && j > i && !(sink && j === columns - 1);
 
 /** Returns a function (row, column) -> byte of head `index` among the tiles of a kind; undefined in an empty cell. */
 export function tileBytes({ packed, causal, has_sink: sink, side: [rows, columns] }, data, index) {
@@ -71,7 +75,11 @@ const includes = (scope, { l, h }, layer, head) =>
   scope === 'all' || (scope === 'row' ? l === layer : scope === 'column' ? h === head : l === layer && h === head);
 
 /** Returns the positions with a number below the word, strongest first. */
-export const numberedWords = row => strongestPositions(row, NUMBERS, NUMBERED);
+export const numberedWords = row =>
+  Array.from(row.keys())
+    .filter(j => row[j] >= NUMBERED)
+    .sort((a, b) => row[b] - row[a] || a - b)
+    .slice(0, NUMBERS);
 
 /** Returns the number of words of a layer's mask row that are forgotten, without the words of `special`. */
 export const hiddenWords = (mask, layer, count) =>

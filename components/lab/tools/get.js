@@ -78,9 +78,6 @@ function patternOffer({ data, now, kind, thing, queries, keys }) {
     causal: kind.causal,
     sink: kind.has_sink,
     value: (i, j) => weightOf(bytes(i, j) ?? 0),
-    most: 1,
-    view: 'used',
-    opacity: 1,
     pruned: isHead && gate === 0,
   };
   return {
