@@ -93,12 +93,11 @@ def totals(table: dict[str, Counter[str]], private: int) -> dict[str, int]:
 
 def compared(found: dict[str, int], budgets: dict[str, dict[str, int]]) -> tuple[list[str], list[str]]:
     """Returns one line per budget, and the names of the budgets that are exceeded."""
-    lines, over = [f"{'':12}{'total':>8}{'ceiling':>9}{'new lab':>9}{'target':>8}{'to go':>8}"], []
+    lines, over = [f"{'':12}{'total':>8}{'ceiling':>9}{'target':>8}{'to go':>8}"], []
     for name, budget in budgets.items():
-        allowance = budget.get("new_lab_until_the_old_pages_go", 0)
-        if found[name] > budget["ceiling"] + allowance:
+        if found[name] > budget["ceiling"]:
             over.append(name)
-        lines.append(f"{name:12}{found[name]:8,}{budget['ceiling']:9,}{allowance:+9,}{budget['target']:8,}"
+        lines.append(f"{name:12}{found[name]:8,}{budget['ceiling']:9,}{budget['target']:8,}"
                      f"{max(0, found[name] - budget['target']):8,}{'  too large' if name in over else ''}")
     return lines, over
 

@@ -34,7 +34,7 @@ def html(lab: Lab, plan: HeadPlan, before: Trace, after: Trace, selection: Selec
         plan: the part of the widget's plan that applies to the model.
         before: the baseline trace.
         after: the trace under the plan.
-        selection: the head that the large map shows.
+        selection: the head whose pattern is shown whole.
     """
     tokens = " ".join(f"<code>{escape(token)}</code>" for token in spelt(after.tokens))
     blocks = "".join(_block(lab, kind, plan, after) for kind in lab.kinds)

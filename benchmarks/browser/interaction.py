@@ -28,7 +28,7 @@ STORY = "Once upon a time there was a little dog. He had a big red ball and he r
 # JavaScript: measures from the last event `kind` on the page to the frame after the component `part` has been updated.
 # Also stores the time until the update itself, in labTimesDrawn: up to two frames of 17 ms lie between the two.
 # `which` is the index of the component if there are several. Times are stored in labTimes, or in `into`. The listener
-# is on the window, because keys in the grids are handled there.
+# is on the window, because the Lab handles keys there.
 WATCH = """
 ([part, kind, which = 0, into = 'labTimes']) => {
   const times = globalThis[into] = [];
@@ -127,7 +127,7 @@ def _act(page: Page, action: str, turn: int) -> float:
     """Returns the milliseconds of one action."""
     done = page.evaluate("labTimes.length")
     if action == "typing":
-        box = page.get_by_label(re.compile("^Text( for the model)?$"))
+        box = page.get_by_label(re.compile("^Text( for the model)?$")).filter(visible=True)
         box.press("End")
         box.press("a" if turn % 2 == 0 else "Backspace")
     elif action == "model":  # both models are in memory after the first two actions

@@ -1,5 +1,4 @@
-// Computes the state of the heads in the grids: Python's values with the events applied that Python has not handled
-// yet.
+// Computes the state of the heads: Python's values with the events applied that Python has not handled yet.
 
 import { _ } from './texts.js';
 
@@ -109,7 +108,7 @@ export function keyChange(key, states, canConstant = true) {
   }
 }
 
-/** Returns the nearest selection that exists in the grids. */
+/** Returns the nearest selection that exists in the blocks. */
 export function clampSelection(selection, grids) {
   const grid = grids.find(({ kind }) => kind === selection.kind) ?? grids[0];
   return {
@@ -121,7 +120,7 @@ export function clampSelection(selection, grids) {
 }
 
 /**
- * Returns a selection of heads; the large map shows the first head.
+ * Returns a selection of heads; the first head is shown.
  * @param {string} kind
  * @param {number[][]} heads [layer, head] pairs
  */
@@ -131,7 +130,7 @@ export function someHeads(kind, heads) {
   return { kind, layer, head, scope: added.length ? `and.${[...new Set(added)].join('.')}` : 'head' };
 }
 
-/** Returns the selected heads of a grid as [layer, head] pairs; the head in the large map is first. */
+/** Returns the selected heads of a grid as [layer, head] pairs; the shown head is first. */
 export function headsOf(selection, { kind, layers, heads }) {
   const pairs = kind === selection.kind ? [[selection.layer, selection.head]] : [];
   for (let layer = 0; layer < layers; layer += 1)
@@ -149,7 +148,7 @@ export function toggledHead(selection, grid, layer, head) {
   return rest.length ? someHeads(grid.kind, rest) : selection;
 }
 
-/** Returns the selection of all heads in the rectangle between two heads; the large map shows the first head. */
+/** Returns the selection of all heads in the rectangle between two heads; the first head is shown. */
 export function boxedHeads(kind, [layer, head], [toLayer, toHead]) {
   const range = (from, to) => {
     const step = to < from ? -1 : 1;

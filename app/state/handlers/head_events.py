@@ -1,4 +1,4 @@
-"""Event handlers for heads: the grid, the large map, and the pages Heads and Pruning."""
+"""Event handlers for heads: selection, gates, constant heads, scale, and an order of pruning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from models.plan import MAX_BASE, MIN_BASE, HeadPlan
 
 
 def on_heads(event: dict[str, Any]) -> None:
-    """Handles an event of the grid of heads: selection, gates, constant heads, scale, exports."""
+    """Handles an event of heads: selection, gates, constant heads, scale."""
     past = history()
     present = past.present
     if event.get("type") == "scale":

@@ -1,4 +1,4 @@
-"""Selection: the head that the large map shows, and the heads that a control changes."""
+"""Selection: the head that is shown, and the heads that a control changes."""
 
 from __future__ import annotations
 
