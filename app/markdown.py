@@ -1,10 +1,8 @@
-"""Functions for Markdown: escape text so that it is shown literally, link papers, translate pages."""
+"""Functions for Markdown: escape text so that it is shown literally, link papers."""
 
 from __future__ import annotations
 
 import re
-
-from app.texts import _
 
 # Bidirectional control characters, except the first-strong isolates that models.messages.cut puts around a quotation.
 _TURNING = re.compile("[\u202a-\u202e\u2066\u2067]")
@@ -44,12 +42,6 @@ def blocks(markdown: str) -> list[str]:
             result.append(line.strip())
         ended = not line.strip() or line.startswith("#")
     return result
-
-
-def translated(markdown: str) -> str:
-    """Returns a page of Markdown, translated block by block into the visitor's language."""
-    lines = [_(block) for block in blocks(markdown)]
-    return "\n".join(line if line.startswith("- ") else f"\n{line}\n" for line in lines)
 
 
 def spaces(text: str) -> str:

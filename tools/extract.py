@@ -39,7 +39,7 @@ KEYWORDS = {name: None if name in ONE else (1, 2) for name in (*ONE, *TWO)}
 METHODS = [*((f"{folder}/**.py", "tools.extract:python") for folder in
               ("app", "components", "figures", "learning", "models", "studies")),
            ("components/**.js", "tools.extract:javascript"), ("assets/guide.md", "tools.extract:markdown"),
-           ("assets/method.md", "tools.extract:markdown"), ("assets/glossary.json", "tools.extract:glossary"),
+           ("assets/glossary.json", "tools.extract:glossary"),
            ("assets/lessons/*.json", "tools.extract:lesson"), ("studies/statements/*.toml", "tools.extract:statement")]
 
 

@@ -24,7 +24,7 @@ bar `o` is the value, `[` and `]` the interval, `|` zero, and `:` the margin or 
 the 90% interval of a mean.
 
 `python -m tools.findings` writes this file from `studies/claims/verdicts.json`. The rule is in
-`studies/claims/rules.md`; [assets/method.md](../assets/method.md) describes trainings and measurements. The page
+`studies/claims/rules.md`; [method.md](method.md) describes trainings and measurements. The page
 Findings has tables and charts of each statement.
 """
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-import streamlit as st
 
 from app.findings import charts, events, statement
 from app.findings.statement import MARKS
-from app.markdown import translated
 from app.panels.page import frame, live
 from app.server import caches
 from app.state.lab_state import LabState
@@ -22,14 +18,10 @@ from components.mounting import Part
 from studies import claims
 from studies.claims import WORDS, Claim, Statement, verdict_file
 
-METHOD = Path(__file__).parents[2] / "assets" / "method.md"
-
 
 def page() -> None:
     """Displays the page in the Streamlit script. The charts follow over the events route."""
     live.draw(_parts)
-    with st.expander(_("Methods")):
-        st.markdown(translated(METHOD.read_text(encoding="utf-8")))
 
 
 def _parts(state: LabState, problems: Sequence[str], follows: bool = False, drawn: bool = False) -> list[Part]:

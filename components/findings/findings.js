@@ -2,7 +2,7 @@
 // beside the list or, on a narrow page, below its row.
 
 import { momentOfKey } from '../core/stage/training.js';
-import { _ } from '../core/texts.js';
+import { _, stateQuery } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { mainElement } from '../runtime/streamlit.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
@@ -18,8 +18,11 @@ function create(state) {
   const list = make('div', { className: 'list', attributes: { role: 'group', 'aria-label': _('Statements') } });
   const columns = make('div', { className: 'columns' }, list);
   const detail = createDetail(event => state.send(event));
+  const method = make('a', { href: `${stateQuery({ page: 'about' })}#method`, textContent: _('Method') });
   const title = make('h1', { className: 'serif', textContent: _('What papers say, and what we measured') });
-  state.root.append(make('main', { className: 'findings' }, notice, title, about, strip, legendElement(), columns));
+  state.root.append(
+    make('main', { className: 'findings' }, notice, title, about, method, strip, legendElement(), columns),
+  );
   for (const [place, name] of [
     [strip, '.marks button'],
     [list, '.entry'],

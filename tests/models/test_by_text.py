@@ -89,7 +89,7 @@ def test_sentences_whose_translation_is_in_training_are_counted():
     _texts, references = corpus.test()
     known = sentences.known_in_training(corpus, references)
     assert (sum(known), len(known)) == (253, 2000)
-    method = (Path(__file__).parents[2] / "assets" / "method.md").read_text()
+    method = (Path(__file__).parents[2] / "docs" / "method.md").read_text()
     assert f"{sum(known)} of the {len(known):,} test sentences" in method
 
 

@@ -18,7 +18,7 @@ from studies.claims.evidence import Evidence
 from studies.zero_shot import blimp
 
 ROOT = Path(__file__).parents[2]
-METHOD = (ROOT / "assets" / "method.md").read_text(encoding="utf-8")
+METHOD = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
