@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import abc
-import functools
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy
 
@@ -21,6 +21,22 @@ from models.plan import Address
 from models.trace import Layer, Trace, divergence
 
 NO_ANSWER = N_("This model makes no prediction for this text.")
+T = TypeVar("T")
+
+
+class computed(Generic[T]):  # noqa: N801  # a decorator
+    """A property that is computed when it is first read.
+
+    The one of functools holds a lock of all objects until Python 3.12. A thread that computes may wait for its turn to
+    draw while the thread that draws waits for that lock: then no page is ever drawn again.
+    """
+
+    def __init__(self, function: Callable[[Any], T]) -> None:
+        self._function, self._name, self.__doc__ = function, function.__name__, function.__doc__
+
+    def __get__(self, owner: Any, kind: type | None = None) -> T:
+        value = owner.__dict__[self._name] = self._function(owner)
+        return value
 
 
 class State(Protocol):
@@ -79,7 +95,7 @@ class View(abc.ABC):
         """True if the plan changes something."""
         return self.before is not self.after
 
-    @functools.cached_property
+    @computed
     def plan(self) -> HeadPlan:
         """The part of the plan that the model can compute."""
         return usable(self.lab, self.state.plan, self.before.prompt)
@@ -107,7 +123,7 @@ class View(abc.ABC):
     def _shown(self, trace: AnyTrace) -> Output | None:
         return trace.outputs[self.index] if trace.outputs else None
 
-    @functools.cached_property
+    @computed
     def index(self) -> int:
         """The index of the shown prediction: the chosen prediction, else the last prediction of the text.
 
@@ -148,7 +164,7 @@ class View(abc.ABC):
         assert self.output is not None and self.base is not None
         return int(self.output.top()[0]), int(self.base.top()[0])
 
-    @functools.cached_property
+    @computed
     def formations(self) -> tuple[Formation, Formation]:
         """The formation of the answer in the unmodified model and under the plan; raises ValueError with a reason."""
         if self.output is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +40,7 @@ class View(view.View):
     reading: Reading
     state: LabState
 
-    @functools.cached_property
+    @view.computed
     def traces(self) -> tuple[AnyTrace, AnyTrace]:
         return compute.traces_of(self.lab, self.reading.prompt, self.state.plan)
 

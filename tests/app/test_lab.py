@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote_plus
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from numpy import ndarray
 
 import models
+from app import compute
 from app.content import picture
 from app.lab import events, tools
 from app.lab.view import View
@@ -201,3 +204,26 @@ def test_events_change_the_view():
         assert (shown.lab.look, shown.lab.marks) == (4, "c") and shown.lab.setting("looks.view") == "constant"
         events.on_lab({"type": "look", "position": LAST})
         assert now.history.present.lab.look == LAST
+
+
+def test_a_view_that_waits_for_its_turn_stops_no_other_view(monkeypatch):
+    """Both views read the same property, whose computation in the one waits until the other is done."""
+    one, other = (view_of("stories-softmax", written=written) for written in ("Once upon a time", "One day"))
+    begun, done, traces_of = threading.Event(), threading.Event(), compute.traces_of
+
+    def waiting(lab, prompt, plan):
+        if prompt is one.reading.prompt:
+            begun.set()
+            assert done.wait(20)
+        return traces_of(lab, prompt, plan)
+
+    monkeypatch.setattr(compute, "traces_of", waiting)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(lambda: one.index)
+        assert begun.wait(20)
+        second = pool.submit(lambda: other.index)
+        try:
+            assert second.result(10) == other.index
+        finally:
+            done.set()
+        assert first.result(20) == one.index
