@@ -261,6 +261,25 @@ def test_a_key_in_marimo_prunes_a_head_and_a_cell_shows_the_new_plan(page: Page,
 
 
 @pytest.mark.browser
+def test_the_lab_fits_its_cell_and_has_no_control_of_the_app(page: Page, widget: HeadsWidget,
+                                                             monkeypatch: pytest.MonkeyPatch):
+    page.set_viewport_size({"width": 1400, "height": 900})
+    begin(page, widget, monkeypatch)
+    answer, bar = page.locator("section.answer"), page.locator(".phone-bar")
+    expect(answer).to_be_visible()
+    expect(bar).to_be_hidden()
+    assert page.get_by_role("link").count() == 0
+    for control in (page.get_by_role("textbox"), page.get_by_role("button", name="stories-selective"),
+                    page.get_by_role("button", name="Examples")):
+        expect(control).to_have_count(0)
+    page.evaluate("document.getElementById('place').style.width = '500px'")
+    expect(answer).to_be_hidden()
+    expect(bar).to_be_visible()
+    cell, inside = page.locator("#place").bounding_box(), bar.bounding_box()
+    assert cell and inside and inside["y"] + inside["height"] <= cell["y"] + cell["height"]
+
+
+@pytest.mark.browser
 def test_a_key_in_the_widget_prunes_the_selected_head_only_while_a_kernel_answers(
         page: Page, lab: Lab, monkeypatch: pytest.MonkeyPatch):
     widget = attention_lab.show(lab, TEXT)
