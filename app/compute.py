@@ -12,7 +12,6 @@ import time
 from app.content.effect import existing_index as existing_index
 from app.content.effect import shown_output as shown_output
 from app.content.heads import AnyTrace as AnyTrace
-from app.content.heads import tiles_of as tiles_of
 from app.content.heads import usable as usable
 from app.server import caches, limits, serving
 from models import HeadPlan, Lab, Trace

@@ -40,7 +40,7 @@ def html(lab: Lab, plan: HeadPlan, before: Trace, after: Trace, selection: Selec
     blocks = "".join(_block(lab, kind, plan, after) for kind in lab.kinds)
     return (f"<div><p>{NOTICE}</p><p><b>{escape(lab.name)}</b>, plan: {escape(str(plan)) or 'none'}</p>"
             f"<p>{tokens}</p>{blocks}{_large(lab.kind(selection.kind), selection, after)}"
-            f"{_predictions(lab, before, after)}</div>")
+            f"{_prediction(lab, before, after)}</div>")
 
 
 def _block(lab: Lab, kind: Kind, plan: HeadPlan, after: Trace) -> str:
@@ -70,11 +70,10 @@ def _large(kind: Kind, selection: Selection, after: Trace) -> str:
             f"{_image(steps.round().astype(numpy.uint8), LARGE, f'attention pattern of {name}')}</p>")
 
 
-def _predictions(lab: Lab, before: Trace, after: Trace) -> str:
-    predictions = effect.predictions(lab, before, after)
-    if not predictions:
+def _prediction(lab: Lab, before: Trace, after: Trace) -> str:
+    if not before.outputs:
         return ""
-    last = predictions[-1]
+    last = effect.prediction(lab, before, after, -1)
     rows = "".join(f"<tr><td><code>{escape(str(row['label']))}</code></td><td>{row['before']:.1%}</td>"
                    f"<td>{row['after']:.1%}</td></tr>" for row in last["rows"][:MOST_ROWS])
     return (f"<table><caption>{escape(str(last['title']))}: KL divergence {last['kl']:.3f} nats</caption>"

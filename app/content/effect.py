@@ -12,20 +12,21 @@ from models.labs.foreign.running.vector_shift import vector_shift
 from models.trace import divergence
 
 
-def predictions(lab: Lab, before: AnyTrace, after: AnyTrace) -> list[dict[str, Any]]:
-    """Returns the predictions without and with the plan.
+def prediction(lab: Lab, before: AnyTrace, after: AnyTrace, index: int) -> dict[str, Any]:
+    """Returns a prediction without and with the plan: title, rows, and KL divergence in nats.
 
-    Args:
-        lab: the model.
-        before: the baseline trace.
-        after: the trace under the plan.
-
-    Returns:
-        One entry per prediction, in text order: title, rows, KL divergence and losses in nats. The predictions of a
-        decoder are teacher-forced on the baseline translation.
+    The predictions of a decoder are teacher-forced on the baseline translation.
     """
-    return [_prediction(lab, old, new, before.rows[old.row][old.position])
-            for old, new in zip(before.outputs, after.outputs, strict=True)]
+    old, new = before.outputs[index], after.outputs[index]
+    tokens = lab.task.compared_tokens(old, new)
+    rows: list[dict[str, Any]] = [
+        {"id": int(i), "label": old.names[i], "before": float(old.distribution[i]),
+         "after": float(new.distribution[i]), "right": i == old.target} for i in tokens]
+    if new is not old:
+        for row, *ranks in zip(rows, _ranks(old, tokens), _ranks(new, tokens), strict=True):
+            row["ranks"] = ranks
+    token = before.rows[old.row][old.position]
+    return {"title": _(lab.task.headline(old, spelt([token])[0])), "rows": rows, "kl": divergence(old, new)}
 
 
 def existing_index(outputs: Sequence[Output], index: int) -> int:
@@ -67,18 +68,6 @@ def mean_loss(trace: AnyTrace) -> float | None:
         Nats per token; None if no loss is known.
     """
     return trace.loss if trace.loss == trace.loss else None
-
-
-def _prediction(lab: Lab, before: Output, after: Output, token: str) -> dict[str, Any]:
-    tokens = lab.task.compared_tokens(before, after)
-    rows: list[dict[str, Any]] = [
-        {"id": int(i), "label": before.names[i], "before": float(before.distribution[i]),
-         "after": float(after.distribution[i]), "right": i == before.target} for i in tokens]
-    if after is not before:
-        for row, *ranks in zip(rows, _ranks(before, tokens), _ranks(after, tokens), strict=True):
-            row["ranks"] = ranks
-    return {"title": _(lab.task.headline(before, spelt([token])[0])), "rows": rows, "kl": divergence(before, after),
-            "known": before.target >= 0}
 
 
 def _ranks(output: Output, tokens: Sequence[int]) -> list[int]:

@@ -125,8 +125,7 @@ def _answer(view: View) -> dict[str, Any] | None:
         return {"vector": effect.in_vectors(before, after)}
     if view.output is None:
         return None
-    index = [output.position for output in after.outputs].index(view.output.position)
-    shown = effect.predictions(view.lab, before, after)[index]
+    shown = effect.prediction(view.lab, before, after, view.index)
     return shown | {"loss_before": effect.mean_loss(before), "loss_after": effect.mean_loss(after)}
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import models
 from app import compute
-from app.content import effect
+from app.content import effect, heads
 from app.panels.answer import comparison
 from app.panels.prompt import picture
 from app.server import caches
@@ -85,16 +85,16 @@ def test_large_maps_are_sketched_and_show_the_same(empty, monkeypatch):
     for trace, sketch, plan in zip(whole, sketched, (HeadPlan(), PLAN), strict=True):
         assert isinstance(sketch, Sketch)
         assert sketch.nbytes < trace.nbytes / 10
-        tiles = compute.tiles_of(sketch, kind)
+        tiles = heads.tiles_of(sketch, kind)
         assert tiles.shape[-1] <= MAX_SIDE
-        numpy.testing.assert_array_equal(tiles, compute.tiles_of(trace, kind))
+        numpy.testing.assert_array_equal(tiles, heads.tiles_of(trace, kind))
         for layer in range(kind.layers):
             large, its = compute.layer_of(lab, sketch, plan, "self", layer), trace.layer("self", layer)
             for name in ("scores", "live", "weights"):
                 numpy.testing.assert_allclose(getattr(large, name), getattr(its, name), atol=1e-5)
         numpy.testing.assert_allclose(sketch.output.distribution, trace.output.distribution, atol=1e-6)
         assert (sketch.loss, sketch.tokens, sketch.rows) == (pytest.approx(trace.loss), trace.tokens, trace.rows)
-    assert effect.predictions(lab, *sketched)[0]["kl"] == pytest.approx(effect.predictions(lab, *whole)[0]["kl"])
+    assert effect.prediction(lab, *sketched, 0)["kl"] == pytest.approx(effect.prediction(lab, *whole, 0)["kl"])
     again = compute.layer_of(lab, sketched[1], PLAN, "self", 2)
     assert again is compute.layer_of(lab, sketched[1], PLAN, "self", 2)  # the second call returns the same cached layer
 
@@ -102,7 +102,7 @@ def test_large_maps_are_sketched_and_show_the_same(empty, monkeypatch):
 def test_a_row_of_the_effect_has_its_ranks_among_all_tokens(empty):
     lab = models.load(MODEL)
     before, after = compute.traces_of(lab, compute.read(lab, "She sat down on the"), HeadPlan().gate("self", 3, 2, 0.0))
-    (shown,) = effect.predictions(lab, before, after)
+    shown = effect.prediction(lab, before, after, 0)
     orders = [list(numpy.argsort(-trace.output.distribution, kind="stable")) for trace in (before, after)]
     assert [row["ranks"] for row in shown["rows"]] == [[order.index(row["id"]) + 1 for order in orders]
                                                        for row in shown["rows"]]

@@ -76,7 +76,7 @@ def features(lab: models.Lab, prompt: Prompt) -> dict[str, Callable[[], object]]
         "maps": lambda: lab.sketch(prompt, [models.HeadPlan(), plan]),
         "all maps": lambda: lab.run(prompt, [plan]),
         "patched": lambda: lab.sketch(prompt, [plan.patch(kind, 0, 1)]),
-        "effect": lambda: effect.predictions(lab, before, after),
+        "effect": lambda: effect.prediction(lab, before, after, 0),
         "confidence": lambda: head_measures.confidences(lab, lab.run(prompt, [plan])[0]),
         "minimal heads": lambda: minimal_heads.learn(gating, len(prompt.ids), steps=2),
         "pruning": lambda: gating.prune_each(gating.divergence),
