@@ -9,6 +9,9 @@ import { listenForTips } from './widgets/tip.js';
 /** @type {Record<string, {render: Function, unmount: Function}>} */
 const components = {};
 
+/** @type {Record<string, string[]>} the style sheets of components that have several */
+const SHEETS = { training: ['lab', 'training', 'matrix'], findings: ['findings', 'matrix'] };
+
 /** Adds the components among a module's exports, under their names. */
 export function register(exports) {
   for (const [name, value] of Object.entries(exports)) if (value?.render) components[name] = value;
@@ -19,7 +22,7 @@ export function register(exports) {
  * script.
  */
 export function render(name, component) {
-  applyStyle(component.parentElement, ...(name === 'training' ? ['lab', name] : [name]));
+  applyStyle(component.parentElement, ...(SHEETS[name] ?? [name]));
   components[name].render(component);
 }
 

@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent
 STYLE_ID = "attention-lab-style"  # id of the element with the style sheet, as in components/runtime/streamlit.js
 
 WITH_FIGURE = ("findings",)  # components that contain a chart of components/figure
-OVER_LAB = ("training",)  # components whose style is applied after that of the Lab (components/main.js)
+ADDED = ("training", "matrix")  # their style is applied after that of another component (components/main.js)
 
 # Streamlit sends a component's script and style with every change of its data. Therefore all code and all styles are in
 # the library, which is sent once per session (library/__init__.py). A component's own script only calls the library.
@@ -134,7 +134,7 @@ def styles() -> dict[str, str]:
     sheets: dict[str, str] = {}
     for path in sorted(FOLDER.glob("*/*.css")):
         name = path.parent.name
-        start = "" if name in OVER_LAB else (FOLDER / "theme.css").read_text("utf-8")
+        start = "" if name in ADDED else (FOLDER / "theme.css").read_text("utf-8")
         if name in WITH_FIGURE:
             start += (FOLDER / "figure" / "figure.css").read_text("utf-8")
         sheets[name] = sheets.get(name, start) + path.read_text("utf-8")

@@ -9,9 +9,10 @@ from typing import Any
 
 from app.findings import charts, events, statement
 from app.findings.statement import MARKS
+from app.panels.measured import matrix
 from app.panels.page import frame, live
 from app.server import caches
-from app.state.lab_state import LabState
+from app.state.lab_state import MATRIX, LabState
 from app.texts import _
 from components.findings import findings as component
 from components.mounting import Part
@@ -36,7 +37,8 @@ def _parts(state: LabState, problems: Sequence[str], follows: bool = False, draw
     stamp = _stamp()
     key = _opened(state.claim, stamp)
     shown = _detail(key, stamp) | {"charts": _charts(key, stamp) if drawn else None, "follows": follows}
-    header = _list(stamp) | {"open": shown, "problems": [_(problem) for problem in problems], "large": state.teach}
+    header = _list(stamp) | {"open": shown, "problems": [_(problem) for problem in problems], "large": state.teach,
+                              "matrix": matrix.table() | {"open": state.claim == MATRIX, "key": MATRIX}}
     return [component.part(key="findings", header=header, on_event=events.on_findings)]
 
 

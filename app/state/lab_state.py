@@ -28,7 +28,8 @@ TRAINING = "training"  # key of the page Training
 TEACHERS = "teachers"  # key of the page for teachers; the page Lessons has a link to it
 PAGES = {LAB: N_("Lab"), TRAINING: N_("Training"), "lessons": N_("Lessons"), "results": N_("Findings"),
          "yours": N_("Models"), "about": N_("Guide"), START: N_("Start"), TEACHERS: N_("For teachers")}
-CLAIMS = (*KEYS, *statement_file.keys())  # a link names a claim or one of its statements
+MATRIX = "trained"  # key of the matrix of small trainings in Findings
+CLAIMS = (*KEYS, *statement_file.keys(), MATRIX)  # a link names a claim, one of its statements, or the matrix
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 SHOWN = "shown"  # value of LabState.answer if the visitor displayed the right answer without guessing
 LAST = -1  # value of LabState.prediction for the last prediction of the text
@@ -83,7 +84,7 @@ class LabState:
         prediction: index of the prediction that is shown, counted from 0 in the order of the text, or LAST.
         compared: the models of the same family that the Lab shows beside `model`.
         budgets: number of tokens that each layer of a selective model keeps during generation; empty for all tokens.
-        claim: the open statement of Findings, or its claim; one of CLAIMS.
+        claim: the open statement of Findings, its claim, or the matrix; one of CLAIMS.
         page: the open page, a key of PAGES.
         sampling: temperature, top-p and seed of the continuation.
         lesson: the open step of a lesson; None outside lessons.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from app.panels.measured import matrix
 from app.server.limits import LimitError
 from app.state.handlers import events as page_events
 from app.state.handlers import lesson_events
@@ -14,8 +15,6 @@ from app.state.session import history, is_index
 from app.state.visit import current
 from app.training import runs
 from learning.recipe import Recipe
-from learning.recorded import COLUMNS, recipe_of
-from learning.tasks import TASKS
 from models import added
 from models.errors import InputError
 from models.kind import SELF
@@ -34,8 +33,8 @@ def on_training(event: dict[str, Any]) -> None:
             _open(recipe, lambda: _fitting(recipe, event["name"], event.get("value")))
         case "heads" if view.recipe:
             _open(recipe, lambda: _with_heads(recipe, event))
-        case "cell" if event.get("task") in [*TASKS] and event.get("column") in [*COLUMNS]:
-            _open(recipe, lambda: recipe_of(event["task"], event["column"]))
+        case "cell" if chosen := matrix.chosen(event):
+            _open(recipe, lambda: chosen)
         case "own":
             _open(recipe, lambda: FIRST)
         case "table" if history().present.lesson is None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
+from app.panels.measured import matrix
 from app.panels.page import lesson, live
 from app.state import visit
 from app.state.lab_state import LabState
@@ -19,17 +20,14 @@ from app.texts import _, spelt
 from app.training import events, runs
 from components.mounting import Content, Part
 from components.training import training as component
-from learning import recorded
 from learning.loop import HELD_OUT, SOME, baseline
 from learning.reader import READERS
-from learning.recipe import ATTENTION, MAX_HEADS, MAX_LAYERS, MAX_SEED, STEPS, Recipe
+from learning.recipe import ATTENTION, MAX_HEADS, MAX_LAYERS, MAX_SEED, Recipe
 from learning.runner import DONE, RUNNING, WAITING
 from learning.tasks import TASKS
 from models.kind import SELF
-from models.messages import N_
 from models.nets.attention import TYPES
 
-EVEN = N_("All heads constant")
 LEARNED, NEARLY = 0.98, 0.8  # accuracies from which a task counts as learned, or as mostly learned
 
 
@@ -59,7 +57,7 @@ def contents(view: TrainingView, hides: bool = False) -> Content:
     the visitor has still to guess, and only the untrained model is shown.
     """
     if view.recipe is None:
-        return {"recipe": None, "table": _table()}, {}
+        return {"recipe": None, "table": matrix.table()}, {}
     recipe, trainings = view.recipe, runs.of_visit()
     shown, share = trainings.untrained(recipe) if hides else trainings.shown(recipe), baseline(recipe.task)
     running, may_train = shown.state in (WAITING, RUNNING), runs.runner() is not None
@@ -83,7 +81,7 @@ def contents(view: TrainingView, hides: bool = False) -> Content:
         "may_train": may_train and not hides, "state": shown.state, "active": running,
         "complete": shown.state in (DONE, runs.RECORDED), "problem": shown.problem,
         "has_model": trainings.done(recipe) is not None, "picture": _picture(recipe), "moments": moments,
-        "baseline": {"share": share, "text": _("without attention {share}", share=_share(share))},
+        "baseline": {"share": share, "text": _("without attention {share}", share=matrix.share(share))},
         "curves": [_curve(recipe, shown.moments), *(() if hides else [
             _curve(each, trainings.shown(each).moments) for each in view.beside])],
     }, {"patterns": patterns}
@@ -113,7 +111,7 @@ def _unpacked(recipe: Recipe, shown: runs.Shown, packed: Sequence[bytes]) -> tup
         moment = json.loads(line)
         answer = [(labels[label], share) for label, share in moment["answer"]]
         lens = [(labels[label], first, final) for label, first, final in moment["lens"]]
-        share = _share(moment["accuracy"])
+        share = matrix.share(moment["accuracy"])
         moments.append({
             "step": moment["step"], "accuracy": moment["accuracy"], "heads": moment["heads"],
             "answer": {"rows": [{"id": i, "label": label, "before": p, "after": p, "right": label == right}
@@ -144,16 +142,10 @@ def _caption(recipe: Recipe, shown: runs.Shown, step: int, accuracy: float) -> s
         _("It did not learn the task: {share} right.")
 
 
-def _share(value: float) -> str:
-    """Returns a whole percentage; 0% and 100% only for exact values, as in core/stage/sentences.js."""
-    percent = round(100 * value)
-    return "<1%" if percent == 0 and value > 0 else ">99%" if percent == 100 and value < 1 else f"{percent}%"
-
-
 def _curve(recipe: Recipe, packed: Sequence[bytes]) -> dict[str, Any]:
     """Returns the name of a training with its last accuracy, and [step, accuracy] of each moment."""
     heads = [json.loads(data.partition(b"\n")[0]) for data in packed]
-    return {"title": f"{title(recipe)} {_share(heads[-1]['accuracy'])}",
+    return {"title": f"{title(recipe)} {matrix.share(heads[-1]['accuracy'])}",
             "curve": [[head["step"], head["accuracy"]] for head in heads]}
 
 
@@ -163,7 +155,7 @@ def title(recipe: Recipe) -> str:
     changed = [(layer, head, recipe.plan.state(SELF, layer, head)) for layer in range(recipe.layers)
                for head in range(recipe.heads) if str(recipe.plan.state(SELF, layer, head))]
     if len(changed) == recipe.layers * recipe.heads and all(str(state) == "c" for _l, _h, state in changed):
-        parts = [_(EVEN)] if recipe.attention == "softmax" else [*parts, _(EVEN)]
+        parts = [_(matrix.EVEN)] if recipe.attention == "softmax" else [*parts, _(matrix.EVEN)]
     elif len(changed) > 2:
         parts.append(_("{n} heads changed", n=len(changed)))
     else:
@@ -175,27 +167,3 @@ def title(recipe: Recipe) -> str:
     if recipe.seed:
         parts.append(_("seed {n}", n=recipe.seed))
     return ", ".join(parts)
-
-
-def _table() -> dict[str, Any]:
-    """Returns the accuracies of the recorded trainings: a row per task, a column per attention type."""
-    measured = recorded.matrix()
-    rows = [{"task": name, "title": _(task.title), "line": _(task.needs), "baseline": _share(baseline(name)),
-             "cells": [_cell(measured[name].get(column, [])) for column in recorded.COLUMNS]}
-            for name, task in TASKS.items()]
-    columns = [{"name": column, "title": _(EVEN if column == recorded.EVEN else TYPES[column].title)}
-               for column in recorded.COLUMNS]
-    return {"columns": columns, "rows": rows,
-            "about": _("Each number is the share of right answers after {n:,} steps of training. Press one to watch.",
-                       n=STEPS),
-            "note": _("Below: the 90% interval over seeds. “once”: one seed, so chance may be part of it.")}
-
-
-def _cell(values: list[float]) -> dict[str, Any]:
-    """Returns the mean accuracy over seeds, as text and as number, and its interval."""
-    if not values:
-        return {"share": "–", "part": 0, "range": _("not trained")}
-    mean, low, high = recorded.interval(values)
-    ends = dict.fromkeys((_share(low), _share(high)))
-    several = " – ".join(ends) if len(ends) > 1 else _("{n} seeds", n=len(values))
-    return {"share": _share(mean), "part": mean, "range": several if len(values) > 1 else _("once")}

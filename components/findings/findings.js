@@ -3,6 +3,7 @@
 
 import { momentOfKey } from '../core/stage/training.js';
 import { _, stateQuery } from '../core/texts.js';
+import { createMatrix, matrixTitle } from '../matrix/matrix.js';
 import { defineComponent } from '../runtime/component.js';
 import { mainElement } from '../runtime/streamlit.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
@@ -20,9 +21,16 @@ function create(state) {
   const detail = createDetail(event => state.send(event));
   const method = make('a', { href: `${stateQuery({ page: 'about' })}#method`, textContent: _('Method') });
   const title = make('h1', { className: 'serif', textContent: _('What papers say, and what we measured') });
-  state.root.append(
-    make('main', { className: 'findings' }, notice, title, about, method, strip, legendElement(), columns),
-  );
+  const matrix = createMatrix(state);
+  const size = make('small', { textContent: _('Small models, trained in seconds') });
+  const entry = make('summary', {}, matrixTitle(), size);
+  const trained = make('details', { className: 'trained' }, entry, matrix.element);
+  trained.ontoggle = () => {
+    const { matrix: shown, open: opened } = state.data;
+    if (trained.open !== shown.open) state.send({ type: 'open', statement: trained.open ? shown.key : opened.key });
+  };
+  const parts = [notice, title, about, method, trained, strip, legendElement(), columns];
+  state.root.append(make('main', { className: 'findings' }, ...parts));
   for (const [place, name] of [
     [strip, '.marks button'],
     [list, '.entry'],
@@ -30,7 +38,7 @@ function create(state) {
     place.addEventListener('keydown', event => walk(state, event, [...place.querySelectorAll(name)]));
   const resized = new ResizeObserver(() => state.data && put(state));
   resized.observe(state.root);
-  return { about, notice, strip, list, columns, detail, resized, listed: '', linked: false };
+  return { about, notice, matrix, trained, strip, list, columns, detail, resized, listed: '', linked: false };
 }
 
 /** Returns the key of the statement that the visitor opened last. */
@@ -60,6 +68,8 @@ function update(state, data) {
   setText(notice, data.problems.join(' '));
   notice.hidden = !notice.textContent;
   setText(about, data.about);
+  if (state.fresh) state.matrix.show(data.matrix);
+  if (!state.waiting().some(({ type }) => type === 'open')) state.trained.open = data.matrix.open;
   const listed = JSON.stringify([data.verdicts, data.groups]);
   if (listed !== state.listed) Object.assign(state, { listed }, build(state, data));
   detail.show(data.open, state.dark);

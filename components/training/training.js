@@ -12,10 +12,10 @@ import { createLegend } from '../lab/lead.js';
 import { createLesson } from '../lab/lesson.js';
 import { createPicture } from '../lab/picture.js';
 import { showSentences } from '../lab/sentence.js';
+import { createMatrix, matrixTitle } from '../matrix/matrix.js';
 import { defineComponent } from '../runtime/component.js';
 import { make, setText } from '../widgets/dom.js';
 import { createSettings } from './settings.js';
-import { createTable } from './table.js';
 import { createTime } from './time.js';
 
 const POLL = 120; // ms from an answer to the next question about a running training
@@ -30,7 +30,14 @@ function create(state) {
   const legend = createLegend(stage);
   const time = createTime(state);
   const settings = createSettings(state, stage);
-  const table = createTable(state);
+  const own = make('button', {
+    type: 'button',
+    className: 'button primary',
+    textContent: _('Train one yourself'),
+    onclick: () => state.send({ type: 'own' }),
+  });
+  const title = make('h1', { className: 'serif', textContent: matrixTitle() });
+  const table = createMatrix(state, [title], [own]);
   const lesson = createLesson(state);
   const lead = make('p', { className: 'lead serif' });
   const caption = make('p', { className: 'caption serif', attributes: { 'aria-live': 'polite' } });
@@ -129,7 +136,7 @@ function update(state, data) {
   const [isNew, isChanged] = [opened !== state.opened, drawn !== state.drawn];
   Object.assign(state, { opened, drawn });
   if (isChanged) state.play(0);
-  if (!data.recipe) return table.show(data);
+  if (!data.recipe) return table.show(data.table);
   if (data.active && !state.waiting().some(({ type }) => type === 'more'))
     state.poll = setTimeout(() => state.send({ type: 'more' }), POLL);
   if (isNew) stage.looking = -1;

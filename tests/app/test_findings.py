@@ -20,9 +20,12 @@ from app.findings import charts, events, links, page, statement
 from app.lab import now as lab_now
 from app.lab import tools
 from app.state import visit
-from app.state.lab_state import LabState
+from app.state.lab_state import MATRIX, LabState
 from app.state.link import query_of, read_query
+from app.state.pages.training_view import TrainingView
 from app.state.visit import Visit
+from app.training import page as training_page
+from learning import recorded
 from models import catalogue
 from studies.claims import KEYS, MISSING, WORDS, Chart, Claim, Statement, Verdict, read, statement_file
 from studies.claims.evidence import Evidence
@@ -37,7 +40,7 @@ CODE = re.compile(r"`[^`]*`")
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]+(?:[ ,;:]+[A-Za-z][A-Za-z'’-]+)+")
 # names with a space: ours, of data sets, of attention types, of authors; and the source's example of a token
 NAMES = {"Attention Lab", "Daily Mail", "GAU softmax", "GAU relu", "your text",  # of rings, which are not drawn here
-         "dense Synthesizer", "ack Obama", "Leviathan, Kalman and Matias",
+         "dense Synthesizer", "random Synthesizer", "ack Obama", "Leviathan, Kalman and Matias",
          "Su Jianlin", *(f"{name} et al" for name in ("Hassid", "Li", "Qiu", "Tay", "Voita"))}
 
 
@@ -140,6 +143,27 @@ def test_events_open_statements_and_forged_ones_change_nothing():
         assert now.history.present == replace(before, claim="gated-sink")
         events.on_findings({"type": "lab", "statement": "gated-sink"})
         assert (now.history.present.page, now.history.present.model) == ("lab", "stories-gated")
+
+
+def test_the_matrix_of_trainings_has_an_address_and_its_cells_open_trainings():
+    state, problems = read_query({"page": "results", "claim": MATRIX})
+    assert not problems and read_query(dict(parse_qsl(query_of(state))))[0] == state
+    assert header(MATRIX)["matrix"]["open"] and not header()["matrix"]["open"]
+    table = training_page.contents(TrainingView())[0]["table"]
+    assert table.items() <= header()["matrix"].items()  # the same as on the page Training
+    measured = recorded.matrix()
+    for row in table["rows"]:
+        for column, cell in zip(table["columns"], row["cells"], strict=True):
+            values = measured[row["task"]].get(column["name"], [])
+            assert (f"{len(values)} seed" in cell["range"]) == bool(values)
+    with visit.use(Visit()) as now:
+        before = now.history.present
+        for wrong in ({}, {"task": "lookup"}, {"task": ["lookup"], "column": "even"}, {"task": "x", "column": "even"}):
+            events.on_findings({"type": "cell", **wrong})
+            assert now.history.present == before
+        events.on_findings({"type": "cell", "task": "count", "column": "even"})
+        assert (now.history.present.page, now.history.present.training.recipe) == (
+            "training", recorded.recipe_of("count", "even"))
 
 
 CHARTS = (Chart("dots", [{"name": "a [b](c)", "value": 1.0, "which": "source"},

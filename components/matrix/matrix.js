@@ -1,12 +1,14 @@
-// The table of recorded trainings: which attention type learns which task. Each cell opens its training.
+// The matrix of recorded trainings: which attention type learns which task. Each cell opens its training.
 
 import { _ } from '../core/texts.js';
 import { make } from '../widgets/dom.js';
 
 const header = (scope, title, line = '') => make('th', { scope }, title, make('small', { textContent: line }));
 
-/** Creates {element, show(data)}. */
-export function createTable(state) {
+export const matrixTitle = () => _('Which attention learns what?');
+
+/** Creates {element, show(matrix)}; `before` and `after` are elements around the table. */
+export function createMatrix(state, before = [], after = []) {
   const element = make('section', { className: 'overview' });
   const button = (className, event, ...children) =>
     make('button', { type: 'button', className, onclick: () => state.send(event) }, ...children);
@@ -21,7 +23,7 @@ export function createTable(state) {
     cell.setAttribute('aria-label', [title, column.title, share].join(', '));
     return cell;
   };
-  const show = ({ table: { columns, rows, about, note } }) => {
+  const show = ({ columns, rows, about, note }) => {
     const bodies = rows.map(({ task, title, line, cells, baseline }) =>
       make(
         'tr',
@@ -33,7 +35,7 @@ export function createTable(state) {
     );
     const heads = [...columns.map(({ title }) => title), _('Without attention')].map(title => header('col', title));
     element.replaceChildren(
-      make('h1', { className: 'serif', textContent: _('Which attention learns what?') }),
+      ...before,
       make('p', { className: 'lead serif', textContent: about }),
       make(
         'div',
@@ -41,7 +43,7 @@ export function createTable(state) {
         make('table', {}, make('thead', {}, make('tr', {}, make('td'), ...heads)), make('tbody', {}, ...bodies)),
       ),
       make('p', { className: 'note', textContent: note }),
-      button('button primary', { type: 'own' }, _('Train one yourself')),
+      ...after,
     );
   };
   return { element, show };

@@ -1,0 +1,50 @@
+"""The matrix of recorded trainings: which attention type learns which task. Training and Findings show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.texts import N_, _, ngettext
+from learning import recorded
+from learning.loop import baseline
+from learning.recipe import STEPS, Recipe
+from learning.tasks import TASKS
+from models.nets.attention import TYPES
+
+EVEN = N_("All heads constant")
+
+
+def table() -> dict[str, Any]:
+    """Returns the accuracies of the recorded trainings: a row per task, a column per attention type."""
+    measured = recorded.matrix()
+    rows = [{"task": name, "title": _(task.title), "line": _(task.needs), "baseline": share(baseline(name)),
+             "cells": [_cell(measured[name].get(column, [])) for column in recorded.COLUMNS]}
+            for name, task in TASKS.items()]
+    columns = [{"name": column, "title": _(EVEN if column == recorded.EVEN else TYPES[column].title)}
+               for column in recorded.COLUMNS]
+    return {"columns": columns, "rows": rows,
+            "about": _("Each number is the share of right answers after {n:,} steps of training. Press one to watch.",
+                       n=STEPS),
+            "note": _("Below: the 90% interval over the seeds. With one seed, chance may be part of the result.")}
+
+
+def _cell(values: list[float]) -> dict[str, Any]:
+    """Returns the mean accuracy over seeds, as text and as number, its interval and the number of seeds."""
+    if not values:
+        return {"share": "–", "part": 0, "range": _("not trained")}
+    mean, low, high = recorded.interval(values)
+    seeds = ngettext("{n} seed", "{n} seeds", len(values))
+    ends = " – ".join(dict.fromkeys((share(low), share(high))))
+    return {"share": share(mean), "part": mean, "range": f"{ends}, {seeds}" if len(values) > 1 else seeds}
+
+
+def share(value: float) -> str:
+    """Returns a whole percentage; 0% and 100% only for exact values, as in core/stage/sentences.js."""
+    percent = round(100 * value)
+    return "<1%" if percent == 0 and value > 0 else ">99%" if percent == 100 and value < 1 else f"{percent}%"
+
+
+def chosen(event: dict[str, Any]) -> Recipe | None:
+    """Returns the training of the cell that an event names; None for a wrong event."""
+    task, column = event.get("task"), event.get("column")
+    return recorded.recipe_of(task, column) if task in [*TASKS] and column in [*recorded.COLUMNS] else None
