@@ -29,6 +29,20 @@ def test_a_cell_of_the_table_plays_its_recording(visit):
     assert tile.locator("canvas").evaluate("c => c.toDataURL()") != before
 
 
+def test_the_matrix_in_findings_unfolds_and_opens_a_training(visit):
+    page: Page = visit(wait=False, page="results")
+    entry = page.locator(".trained summary")
+    entry.click()
+    page.wait_for_url(re.compile("claim=trained"))
+    entry.click()
+    page.wait_for_url(re.compile("claim=synthesizer"))
+    expect(page.locator('.entry[aria-current="true"]')).to_have_count(1)
+    entry.click()
+    page.get_by_role("button", name=re.compile("Count, All heads constant")).click()
+    expect(page.get_by_text("All heads constant, recorded.")).to_be_visible(timeout=30_000)
+    assert query(page)["page"] == "training"
+
+
 def test_a_visitor_trains_a_model_under_a_plan_and_opens_it(visit):
     page: Page = visit(wait=False, page="training", train="count.softmax.1x2.0.60")
     tile = page.get_by_role("button", name=re.compile("^Layer 1, head 2"))
