@@ -22,7 +22,8 @@ _SERIES: dict[str, tuple[str, int | str, int]] = {
     "text": (N_("single-head loss increase, on this text"), 3, 1),
     TRAINED_ON: (N_("learned gates, weights fine-tuned"), 4, 3),
     MULTIPLICATIONS: (N_("multiplications"), 5, 1), TIME: (N_("time"), 7, 3)}
-_ORDERS = (("accent", 0), (1, 1), (2, 2), (3, 3))  # colour and dash: learned gates first, then simpler pruning orders
+
+
 @charted
 def memory_curves(rows: Sequence[Mapping[str, Any]], theme: Theme = "light") -> Parts:
     """Returns perplexity against memory, one line per rule for dropping tokens, on a logarithmic axis.

@@ -25,7 +25,6 @@ from torch.nn import functional
 
 from models.catalogue import names
 from models.generate.sampling import generator
-from models.lab import Lab
 from models.labs.stack import StackLab
 from models.loading import own
 from models.nets.attention.base import Record
@@ -39,7 +38,6 @@ from studies.bootstrap import error
 from studies.command import study
 
 CAPTURED = 8_192  # number of tokens whose attention patterns are evaluated
-TYPED = 512  # largest number of tokens of an input text: at 1,024, an attention pattern takes 4 MB per head
 
 
 def plans_of(lab: StackLab) -> dict[str, HeadPlan]:
@@ -58,15 +56,6 @@ def captured_of(task: Task, length: int, longest: int) -> Tensor:
     if is_masked:  # the same share of words is hidden as in training
         return hide(rows, generator(MASKED_SEED, length), 0.0, 0.0).tokens
     return rows
-
-
-def typed_limit(lab: Lab, plan: HeadPlan) -> int:
-    """Returns the largest number of tokens that `facts` evaluates; with constant heads, the size of their matrices."""
-    if any(state.constant for state in plan.heads.values()):
-        return lab.limit
-    if not lab.task.lengths:
-        return lab.limit
-    return min(TYPED, lab.task.lengths[-1], lab.longest or TYPED)
 
 
 @torch.inference_mode()

@@ -19,7 +19,7 @@ from models.tasks.stories import StoriesCorpus, StoriesMetric, StoriesReader
 from models.trace import row_entropy
 from studies import store
 from studies.corpus import lengths
-from studies.corpus.lengths import TYPED, facts, measure, plans_of, typed_limit
+from studies.corpus.lengths import facts, measure, plans_of
 
 
 def test_entropy_of_a_row():
@@ -109,21 +109,6 @@ def test_a_typed_text_has_the_numbers_of_its_trace(name: str, text: str):
         assert found["log_normaliser"] == pytest.approx(log_z.mean(), abs=1e-4)
     else:
         assert found["log_normaliser"] == pytest.approx(numpy.log(trace.live["self"].sum(-1)).mean(), abs=1e-4)
-
-
-def test_how_much_of_a_typed_text_is_read():
-    constant = HeadPlan().constant("self", 0, 0)
-    for name, free, held in (
-            ("stories-softmax", TYPED, 128), ("stories-dense", 256, 128), ("masked-gau-relu2", TYPED, 128),
-            ("assignment-random", 49, 49), ("assignment-softmax", 193, 128)):
-        lab = own(name)
-        assert typed_limit(lab, HeadPlan().gate("self", 0, 0, 0.0)) == free
-        assert typed_limit(lab, constant) == held
-        text = "; ".join(["a=1"] * 200) + "; a=?" if name.startswith("assignment") else "a word " * 600
-        for plan, limit in ((HeadPlan(), free), (constant, held)):
-            prompt = lab.task.read(text, limit)
-            assert limit - 1 <= len(prompt.ids) <= limit
-            assert math.isfinite(facts(lab, prompt, plan)["entropy"])
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name.startswith(("assignment", "masked"))])
