@@ -156,6 +156,7 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
       fitLayers();
       narrow = getComputedStyle(element).getPropertyValue('--lines').trim() === '0';
       const isEnd = line && predicting === row && data.predicts.at(-1) === data.tokens[row].length - 1;
+      element.classList.remove('wraps'); // wrapped words have another width than the line that is measured
       memory?.fit(data, { mustWrap: narrow, isEnd: false });
       words.fit(data, { mustWrap: narrow, isEnd });
       element.classList.toggle('wraps', words.wraps && !narrow); // it changes the positions that `measure` reads

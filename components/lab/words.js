@@ -114,8 +114,9 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
      * Chooses the type size with which the words fit into one line, or lets them wrap. With `isEnd`, the middle of the
      * last word stands below the line to the answer.
      */
-    fit({ tokens }, { mustWrap, isEnd }) {
+    fit({ tokens }, { mustWrap, isEnd: isLast }) {
       const count = tokens[row].length;
+      const isEnd = isLast && element.dir === 'ltr'; // a text from right to left ends at the left
       let wraps = mustWrap || count >= LONG || Boolean(patches);
       if (!wraps) {
         wrap(false, tokens[row]);

@@ -94,3 +94,21 @@ def test_words_tiles_and_answer_are_on_one_screen_of_a_laptop(visit: Callable[..
         words = page.locator(".bottom .words").last.bounding_box()
         last = page.locator(".tile").last.bounding_box()
         assert last["y"] + last["height"] <= words["y"]  # the tiles stand above the words
+
+
+@pytest.mark.parametrize("state", [
+    {"model": "translation-softmax"}, {"model": "translation-softmax", "teach": "1"},
+    {"model": "stories-softmax", "text": "שלום עולם abc 123"}])
+def test_words_stay_beside_their_neighbours_at_every_width(visit: Callable[..., Page], state: dict[str, str]):
+    """No word or button beside the words covers another or leaves the page, whatever width was shown before."""
+    page = visit(**state)
+    for width in (1280, 900, 1280, 1920, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        answered(page)
+        boxes = page.locator(".bottom :is(.word, .steps .button):visible").evaluate_all(
+            "all => all.map(its => its.getBoundingClientRect().toJSON())")
+        assert all(0 <= box["left"] and box["right"] <= width for box in boxes), width
+        covered = [(one, other) for i, one in enumerate(boxes) for other in boxes[:i]
+                   if min(one["right"], other["right"]) - max(one["left"], other["left"]) > 1
+                   and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) > 1]
+        assert not covered, width
