@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 from dataclasses import replace
 from typing import Any
 
-from app.lab import tools
+from app.lab import now, tools
 from app.lab.tools import FIRST_TOOLS
+from app.panels.prompt import picture
 from app.state import visitor_models
 from app.state.fields import MAX_ASKED
 from app.state.handlers import answer_events, head_events, lesson_events
@@ -54,13 +54,20 @@ def on_lab(event: dict[str, Any]) -> None:
 
 
 def _picture(data: object) -> None:
-    """Shows a picture file, base64, to a vision model; None for the example."""
-    model = history().present.model
+    """Shows a picture file, base64, to a vision model; None for the example. A file that is no picture changes nothing.
+    """
+    past = history()
+    model = past.present.model
     if data is None:
         visitor_models.set_picture(model, None)
     elif isinstance(data, str) and len(data) <= 2 * visitor_models.MOST_PICTURE:
-        with contextlib.suppress(ValueError):
+        former = visitor_models.picture(model)
+        try:
             visitor_models.set_picture(model, base64.b64decode(data, validate=True))
+            picture.read(visitor_models.opened(model, past.present.chat))
+        except now.ERRORS as error:
+            visitor_models.set_picture(model, former)
+            past.problems = [str(error)]
 
 
 def _prune(heads: object, left: object) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
+import shutil
 import time
 from dataclasses import replace
 from typing import Any
@@ -13,17 +15,22 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+import models
 from app import files_route
 from app.lab import events, now, tools
 from app.lab.view import View
+from app.panels.prompt import picture
 from app.panels.prompt.minimal_heads import Fewest
 from app.state import visit
 from app.state.lab_state import LabState
 from app.state.pages.lab_view import LabView
 from app.state.visit import Visit
 from models.generate.sampling import GREEDY
+from models.labs.foreign import model_cache
 from models.plan import HeadPlan
 from tests.app.test_lab import LAYER, STORY
+from tests.models.foreign_tiny import folder_of
+from tests.models.foreign_tiny import picture as drawing
 
 ASSIGNMENT = "x=7; y=2; x=?"
 
@@ -230,3 +237,18 @@ def test_pinned_tools_stay_and_the_fifth_takes_the_place_of_the_first():
         headers, arrays = tools.pinned(view, tools.offered(view))
         assert [header["key"] for header in headers] == ["layer.mean", "answer.lens", "answer.who"]
         assert list(arrays) == ["pin0.map.mean"]
+
+
+def test_a_file_that_is_no_picture_leaves_the_visitors_picture(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
+    lab = models.load_folder(shutil.copytree(folder_of("vit"), tmp_path / "vit"))
+    here = visiting(lab.name, "")
+    with visit.use(here):
+        for data, problems in ((drawing(1), 0), (b"no picture", 1), (b"", 1)):
+            events.on_lab({"type": "picture", "data": base64.b64encode(data).decode()})
+            assert len(here.history.problems) == problems
+            assert now.present().reading.prompt == lab.read_picture(drawing(1))
+        events.on_lab({"type": "picture", "data": "not base64"})
+        assert now.present().reading.prompt == lab.read_picture(drawing(1))
+        events.on_lab({"type": "picture", "data": None})
+        assert now.present().reading.prompt == picture.read(lab)

@@ -107,7 +107,7 @@ def test_words_stay_beside_their_neighbours_at_every_width(visit: Callable[..., 
         answered(page)
         boxes = page.locator(".bottom :is(.word, .steps .button):visible").evaluate_all(
             "all => all.map(its => its.getBoundingClientRect().toJSON())")
-        assert all(0 <= box["left"] and box["right"] <= width for box in boxes), width
+        assert all(box["left"] >= 0 and box["right"] <= width for box in boxes), width
         covered = [(one, other) for i, one in enumerate(boxes) for other in boxes[:i]
                    if min(one["right"], other["right"]) - max(one["left"], other["left"]) > 1
                    and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) > 1]

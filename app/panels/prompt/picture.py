@@ -25,4 +25,5 @@ def read(lab: Lab, of: str = "") -> Prompt:
     Raises:
         InputError: the file is no valid picture, or the picture is too large.
     """
-    return ReadsPictures.of(lab).read_picture(visitor_models.picture(of or lab.name) or EXAMPLE.read_bytes())
+    chosen = visitor_models.picture(of or lab.name)
+    return ReadsPictures.of(lab).read_picture(EXAMPLE.read_bytes() if chosen is None else chosen)
