@@ -6,10 +6,10 @@ from app import compute
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
-from app.panels.answer import measures
 from app.panels.answer.pair import PAIRS
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
+from models.analysis.answer.head_patching import HeadPatching, patching_of
 from models.plan import OUTPUT, PATTERN
 
 VALUES = {OUTPUT: N_("output"), PATTERN: N_("pattern")}
@@ -37,7 +37,9 @@ def content(view: View, tool: Tool) -> Content:
     try:
         prompt = view.before.prompt.with_source(compute.read(view.lab, view.state.source))
         assert view.output is not None
-        patching = measures.patching(view.lab, prompt, what, view.output.position)
+        position, heads = view.output.position, sum(kind.layers * kind.heads for kind in view.lab.kinds)
+        patching: HeadPatching = view.remembered("patching", (prompt, what, position), lambda: patching_of(
+            view.lab, prompt, what, position=position), 2 + heads // 8)
     except ValueError as error:
         return parts.composed(title, second_text(view), parts.note(_(str(error))))
     token, against = spelt([view.lab.task.labels[i] for i in (patching.token, patching.against)])

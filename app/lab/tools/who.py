@@ -10,12 +10,11 @@ from app.content import parts
 from app.content.picture import shown_token
 from app.content.tool import Tool
 from app.lab.view import View
-from app.panels.answer import measures
 from app.panels.answer.writers import MEASURE_NAMES, RELEVANCE, choice, rest_name
 from app.state.pages.answer_view import DIRECT, NONE, TOKENS
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
-from models.analysis.relevance import applies
+from models.analysis.relevance import HeadRelevance, applies, relevance_of
 
 ROWS = 6
 
@@ -41,8 +40,7 @@ def content(view: View, tool: Tool) -> Content:
     title = parts.title(parts.said(_("Who wrote {word}?"), word=parts.word(token["label"])), _(
         "shares of its logit, {total} in all. Contribution, not cause: prune to test.", total=number(total, "+.2f")))
     if measure == TOKENS:
-        relevance = measures.relevance(view.lab, view.after.prompt, view.plan, token["id"],
-                                       None if against == NONE else against, view.output.position)
+        relevance = _found(view, token["id"], against)
         values = [(parts.word(label), float(value)) for row, by_token in relevance.rows.items()
                   for label, value in zip(spelt(view.after.rows[row]), by_token, strict=True)]
         values = sorted(values, key=lambda pair: -abs(pair[1]))[:2 * ROWS]
@@ -79,10 +77,15 @@ def _direct(view: View, token: int, against: int) -> tuple[dict[str, ndarray], d
 
 
 def _relevance(view: View, token: int, against: int) -> tuple[dict[str, ndarray], dict[str, float], float, str]:
-    assert view.output is not None
-    found = measures.relevance(view.lab, view.after.prompt, view.plan, token, None if against == NONE else against,
-                               view.output.position)
+    found = _found(view, token, against)
     return dict(found.heads), {}, found.total, _(RELEVANCE)
+
+
+def _found(view: View, token: int, against: int) -> HeadRelevance:
+    assert view.output is not None
+    other, position, prompt = None if against == NONE else against, view.output.position, view.after.prompt
+    return view.remembered("relevance", (prompt, view.plan, token, other, position),
+                           lambda: relevance_of(view.lab, prompt, view.plan, position, token, other), 3)
 
 
 TOOLS = [Tool("answer.who", N_("Who wrote it?"), N_("attribution"), content, tip="contributions",
