@@ -16,9 +16,6 @@ from figures.curves.constants import (
 from figures.curves.lengths import (
     length_curves as length_curves,
 )
-from figures.curves.pruning import (
-    memory_curves as memory_curves,
-)
 from figures.export import save as save
 from figures.line_charts import line_chart as line_chart
 from figures.lines import (
@@ -36,18 +33,9 @@ from figures.lines import (
 from figures.lines import (
     Series as Series,
 )
-from figures.lines import (
-    of_model as of_model,
-)
 from figures.pattern import (
     attention_pattern as attention_pattern,
 )
 from figures.pattern import (
-    head_patterns as head_patterns,
-)
-from figures.pattern import (
     mask_surface as mask_surface,
-)
-from figures.pattern import (
-    pattern_squares as pattern_squares,
 )

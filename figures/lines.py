@@ -33,20 +33,6 @@ class Series:
         return cls(name, style["colour"], style["dash"], style.get("kind") != "plain", quiet)
 
 
-def of_model(name: str, reading: int = 0) -> Series:
-    """Returns the series of a model, with the colour and the dash of its ModelInfo.
-
-    Args:
-        name: name of the model, like "stories-selective".
-        reading: index of the inference setting, 0 for the trained setting; each setting has other dashes.
-    """
-    from models import catalogue  # imported here, so that charts of other data do not read the catalogue
-    from studies.series import style
-
-    info = catalogue.describe(name)
-    return Series.of_style(name if info is None else info.label, style(name, reading))
-
-
 @dataclass(frozen=True)
 class Point:
     """One value of a series.

@@ -13,8 +13,6 @@ from models.kind import TEXT, Kind
 from models.prompt import Prompt
 from models.thumbnails import thumbnails
 
-TOPS = 3  # number of tokens in PassResult.tops
-
 
 @dataclass(frozen=True)
 class Output:
@@ -95,8 +93,6 @@ class PassResult:
         written: the text that the model generated under the plan. It is empty for a model without a decoder, and None
             for a teacher-forced target under a plan, for which `Lab.rewrite` generates the text.
         gates: kind -> (L, H, N) gates that the model computes, 0 to 1; empty if its attention type has none.
-        tops: ids and probabilities, each (tokens, TOPS), of the most probable tokens at each position at which `losses`
-            has a value; None if the model has no loss per token.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -107,7 +103,6 @@ class PassResult:
     vectors: ndarray | None = None
     written: str | None = ""
     gates: Mapping[str, ndarray] = field(default_factory=dict)
-    tops: tuple[ndarray, ndarray] | None = None
 
     @property
     def tokens(self) -> list[str]:
@@ -132,7 +127,7 @@ class PassResult:
 
     def _arrays(self) -> list[ndarray]:
         arrays = [*self.norms.values(), *self.gates.values(), self.losses,
-                  *(output.distribution for output in self.outputs), *(self.tops or ())]
+                  *(output.distribution for output in self.outputs)]
         return arrays if self.vectors is None else [*arrays, self.vectors]
 
 

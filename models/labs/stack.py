@@ -29,7 +29,7 @@ from models.nets.score_parts import ScoreParts, score_parts
 from models.nets.transformer import Transformer
 from models.plan import PATTERN, TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
-from models.trace import TOPS, Output, Trace, fixed
+from models.trace import Output, Trace, fixed
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,19 +101,12 @@ class StackLab(TrainedLab, Explainable, HasStates, Forgets):
             interventions = [with_baseline(*pair) for pair in zip(interventions, trained, strict=True)]
         hidden = self.model(torch.tensor([prompt.ids] * len(plans)), interventions, records)
         wanted = sorted({*prompt.predict_at, *(i for i, target in enumerate(prompt.targets) if target >= 0)})
-        log_probabilities = self.model.logits(hidden[:, wanted]).log_softmax(-1)
-        top = log_probabilities.topk(TOPS)
-        numbers = log_probabilities.numpy()
-        traces = []
-        for row, plan in enumerate(plans):
-            ids, probabilities = numpy.zeros((2, len(prompt.ids), TOPS), numpy.float32)
-            ids[wanted], probabilities[wanted] = top.indices[row].numpy(), top.values[row].exp().numpy()
-            traces.append(self._trace(prompt, plan, records, row, dict(zip(wanted, numbers[row], strict=True)),
-                                      (fixed(ids.astype(numpy.int32)), fixed(probabilities))))
-        return traces
+        numbers = self.model.logits(hidden[:, wanted]).log_softmax(-1).numpy()
+        return [self._trace(prompt, plan, records, row, dict(zip(wanted, numbers[row], strict=True)))
+                for row, plan in enumerate(plans)]
 
     def _trace(self, prompt: Prompt, plan: HeadPlan, records: list[Record], row: int,
-               log_probabilities: dict[int, ndarray], tops: tuple[ndarray, ndarray]) -> Trace:
+               log_probabilities: dict[int, ndarray]) -> Trace:
         """Returns the Trace of one row of the batch; `log_probabilities` maps positions to (V,)."""
         losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
         for position, target in enumerate(prompt.targets):
@@ -134,7 +127,7 @@ class StackLab(TrainedLab, Explainable, HasStates, Forgets):
             gates={SELF: stacked(gates)} if gates else {},
             outputs=tuple(Output(p, fixed(numpy.exp(log_probabilities[p])), self.task.labels, prompt.targets[p])
                           for p in prompt.predict_at),
-            losses=fixed(losses), prompt=prompt, tops=tops)
+            losses=fixed(losses), prompt=prompt)
 
     @torch.inference_mode()
     def _records(self, prompt: Prompt, plan: HeadPlan) -> dict[str, list[Record]]:

@@ -10,14 +10,12 @@ import json
 import pytest
 
 from app.panels.writing import forgetting
-from figures.curves.pruning import memory_curves
 from models import load
 from models.generate.decoding import Step
 from models.storage.checkpoint import read_json, write_json
 from studies import store
 from studies.corpus.forgetting import largest_factor
 from tests.app.test_pages import opened, sent
-from tests.figures.specs import table
 
 
 def points_of(way: str, *factors: int, worse: float = 0.0) -> list[dict]:
@@ -74,15 +72,6 @@ def test_a_measurement_of_other_weights_is_not_shown(measurements, tmp_path):
     assert store.read("stories-selective", "memory")
     write_json(path, read_json(path) | {"metric": {"perplexity": 1.0}})
     assert store.read("stories-selective", "memory") is None
-
-
-def test_the_curves_points():
-    rows = forgetting.points(SELECTIVE, CONTROL)
-    lines = table(memory_curves(rows).to_dict())
-    assert len(lines) == 5
-    for name, points in lines.items():
-        assert points == [(row["factor"], row["perplexity"]) for row in rows if row["line"] == name]
-        assert points[0][0] == 1  # every line starts at full memory, factor 1
 
 
 def test_only_measured_selective_models_have_the_curve(monkeypatch, tmp_path):

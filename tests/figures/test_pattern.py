@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -16,9 +14,8 @@ import pytest
 
 import figures
 import models
-from figures.pattern import MOST, MOST_SQUARES
+from figures.pattern import MOST
 from figures.theme import palette
-from tests.figures.specs import rows
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "<b>x</b>", "&lt;", "$x$", "%{z}", "a\u202eb", " "]
 
@@ -64,20 +61,6 @@ def test_plotly_reads_no_markup_in_tokens():
         assert "%{x}" in figure.data[0].hovertemplate and "script" not in figure.data[0].hovertemplate
 
 
-def test_small_multiples_have_one_scale_and_plain_titles():
-    weights = numpy.random.default_rng(0).random((5, 3, 4), numpy.float32)
-    figure = figures.head_patterns(weights, [f"<b>{i}</b>$" for i in range(5)], ["a", "b", "c"], ["a", "b", "c", "d"])
-    assert len(figure.data) == 5 and {data.zmax for data in figure.data} == {float(weights.max())}
-    assert [figure.data[i].z.tolist() for i in range(5)] == weights.tolist()
-    assert figure.layout.annotations[1].text == "&lt;b&gt;1&lt;/b&gt;&#36;"
-    assert [data.xaxis for data in figure.data] == ["x", "x2", "x3", "x4", "x5"]  # four in a row
-    for heads, names in ((17, 17), (2, 3), (0, 0)):
-        with pytest.raises(ValueError, match="expected 1 to 16 heads"):
-            figures.head_patterns(numpy.zeros((heads, 2, 2)), ["x"] * names, ["a", "b"], ["a", "b"])
-    with pytest.raises(ValueError, match="expected 1 to 128"):
-        figures.head_patterns(numpy.zeros((1, 129, 2)), ["x"], ["a"] * 129, ["a", "b"])
-
-
 def test_equal_tokens_are_different_rows():
     names = figures.attention_pattern(numpy.eye(3), ["a", "a", "a"], ["a", "a", "a"]).data[0].x
     assert len(set(names)) == 3
@@ -94,9 +77,6 @@ def test_the_largest_pattern():
         figures.attention_pattern(largest, tokens, tokens)
     with pytest.raises(ValueError, match="found 0 and 0"):
         figures.mask_surface(numpy.zeros((0, 0)), [])
-    with pytest.raises(ValueError, match="expected 1 to 64"):
-        figures.pattern_squares(largest[:65, :65], tokens[:65], tokens[:65], "Pattern")
-    assert MOST_SQUARES == 64
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -107,14 +87,6 @@ def test_colours_of_the_theme(theme):
 
 
 def test_files(tmp_path: Path):
-    """The table has a row per weight; the HTML of plotly loads nothing, and tokens end no script."""
-    weights = numpy.array([[1.0, 0.0], [0.25, 0.75]], numpy.float32)
-    squares = figures.pattern_squares(weights, [HOSTILE[1], "b"], [HOSTILE[1], "b"], "Pattern")
-    head, *found = csv.reader(io.StringIO(figures.save(squares, tmp_path / "a.csv").read_text("utf-8")))
-    assert head == ["query token", "key token", "attention weight"]
-    assert found == [["1 <b>x</b>", "1 <b>x</b>", "1.0"], ["1 <b>x</b>", "2 b", "0.0"], ["2 b", "1 <b>x</b>", "0.25"],
-                     ["2 b", "2 b", "0.75"]]
-    assert len(rows(squares.to_dict())) == 4
-    assert squares.description.startswith("Pattern. Largest weights: query 1 <b>x</b>, key 1 <b>x</b>: 1; query 2 b, ")
+    """The HTML of plotly loads nothing, and tokens end no script."""
     page = figures.save(figures.attention_pattern(numpy.eye(7), HOSTILE, HOSTILE), tmp_path / "a.html").read_text()
     assert "<script src" not in page and HOSTILE[0] not in page

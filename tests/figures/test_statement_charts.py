@@ -14,8 +14,7 @@ import vl_convert
 from figures import theme
 from figures.curves import claims
 from figures.line_charts import line_chart
-from figures.lines import Layout, Panel, Point, Rule, Series, of_model
-from models import catalogue
+from figures.lines import Layout, Panel, Point, Rule, Series
 from tests.figures.specs import labels, looks, rows, table, titles
 
 STYLES = {"a": {"colour": 0, "dash": 0}, "b": {"colour": 1, "dash": 2}}
@@ -74,14 +73,6 @@ def test_a_position_is_a_parameter_and_reference_lines_have_labels():
 def test_two_series_of_one_name_are_refused():
     with pytest.raises(ValueError, match="same name"):
         line_chart([Series("a"), Series("a")], [Panel("y")], Layout("x"), "Twice")
-
-
-def test_a_model_has_the_style_of_its_description():
-    info = catalogue.describe("stories-selective")
-    assert info is not None
-    one = of_model("stories-selective")
-    assert (one.name, (one.colour, one.dash)) == (info.label, info.style)
-    assert of_model("stories-selective", 1).dash != one.dash
 
 
 @pytest.mark.parametrize("name", ["light", "dark", "print"])

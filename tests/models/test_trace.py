@@ -149,7 +149,7 @@ def test_nbytes_counts_shared_arrays_once(lab: StackLab):
     one = LAYERS * lab.shape["self"][1] * N * N * 4  # size of one array in float32
     live, constant = models.run(lab, TEXT), models.run(lab, TEXT, PLANS["constant"](lab))
     others = [*live.norms.values(), *live.gates.values(), *live.head_outputs.values(), live.losses,
-              *(output.distribution for output in live.outputs), *(live.tops or ())]
+              *(output.distribution for output in live.outputs)]
     others += [] if live.mask is None else [live.mask]
     # computed weights and weights after the plan share memory
     assert live.nbytes == 2 * one + sum(array.nbytes for array in others)

@@ -6,10 +6,9 @@ from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
 from app.panels.measured import pruning
-from app.panels.measured.pruning import ALL, ORDERS, Choice
+from app.panels.measured.pruning import ALL, MULTIPLICATIONS, ORDERS, TIME, Choice, Curve
 from app.texts import N_, _
 from components.mounting import Content
-from figures.curves.pruning import MULTIPLICATIONS, TIME, Curve
 from models.analysis.pruning_orders import left_of
 from studies import store
 

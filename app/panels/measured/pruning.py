@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
@@ -17,7 +17,6 @@ from app.compute import AnyTrace
 from app.panels.measured import measures
 from app.server import caches, limits, serving
 from app.texts import N_
-from figures.curves.pruning import MULTIPLICATIONS, TIME, Curve
 from models import Lab
 from models.analysis import pruning_orders
 from models.analysis.gated_predictions import Gating, Question
@@ -26,6 +25,8 @@ from models.kind import Kind
 from models.plan import Address
 from studies import store
 
+Curve = Sequence[Sequence[float | None]]  # rows [remaining heads, value] or [remaining heads, value, spread]
+MULTIPLICATIONS, TIME = "multiplications", "seconds"  # curves of the cost of a pass
 ALL = "all"  # the scope that contains the heads of all attention blocks
 TEXT = "text"  # the pruning order by the loss on the input text when each head alone is pruned
 ORDERS = {LEARNED: N_("Learned gates"), ALONE: N_("Single-head loss increase"), CONFIDENCE: N_("Confidence"),
