@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from learning.html import html
 from learning.moment import Moment
 from learning.reader import READERS
 from learning.recipe import STEPS, Recipe
@@ -72,6 +73,7 @@ class Learning:
     """The training of one small model.
 
     Iterating yields its moments: about 60, more at the beginning. A second iteration yields the same moments again.
+    A notebook shows the training with its curve and a slider over its moments; the remaining steps are done first.
 
     Attributes:
         recipe: all settings; `str(learning.recipe)` is their short text form.
@@ -118,6 +120,9 @@ class Learning:
     def baseline(self) -> float:
         """The accuracy of the best guess from the last token alone, on the held-out sequences."""
         return baseline(self.recipe.task)
+
+    def _repr_html_(self) -> str:
+        return html(str(self.recipe), self.baseline, [moment.packed() for moment in self])
 
     def objective(self, model: Transformer, tokens: Tensor, positions: Tensor, answers: Tensor,
                   memory_loss: float = 0.0) -> Tensor:
