@@ -10,7 +10,7 @@ import { currentView } from '../core/stage/view.js';
 import { selectedRow } from '../core/stage/weights.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { make } from '../widgets/dom.js';
+import { make, setAttribute } from '../widgets/dom.js';
 import { createAnswer } from './answer.js';
 import { createField } from './field.js';
 import { createInspector } from './inspector.js';
@@ -201,6 +201,7 @@ function update(state, data) {
 function paint(state, data) {
   const { view, hover, lead, legend, answer, field, phone, root } = state;
   root.classList.toggle('large-type', Boolean(data.large));
+  setAttribute(state.board, 'data-watermark', data.model.untrained ? _('random weights') : '');
   if (root.classList.contains('in-lesson') !== Boolean(data.lesson)) state.sized = true;
   root.classList.toggle('in-lesson', Boolean(data.lesson));
   root.classList.toggle('uses-tool', Boolean(data.lesson?.uses_tool));

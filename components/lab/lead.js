@@ -29,8 +29,7 @@ export function createLead(state) {
       showSentences(lead, [{ ...sentence, slots: { ...sentence.slots, ...blank } }], controls);
       models.refresh();
       whose.refresh();
-      const { row, used, selection } = state.held;
-      showSentences(caption, captionSentences(data, { selection, row, used, contributions: view.marks.contributions }));
+      showSentences(caption, captionSentences(data, { ...state.held, contributions: view.marks.contributions }));
     },
   };
 }

@@ -158,11 +158,10 @@ export function createMinute(state) {
       const old = begins ? null : STEPS[progress.step];
       if (!state.waiting().length) progress = progressed(progress, now);
       const next = STEPS[progress.step];
-      const { selection, row, used } = state.held;
       if (begins) says.replaceChildren();
       else if (next !== old) {
         const seen = old.isLook ? { ...data, changed: false } : data; // says where it looks, not what is pruned
-        const caption = captionSentences(seen, { selection, row, used, contributions: false });
+        const caption = captionSentences(seen, { ...state.held, contributions: false });
         showSentences(says, [
           { text: '✓', slots: {} },
           ...(old.says ? [{ text: _(old.says), slots: {} }] : caption.slice(old.isLook ? -1 : 0)),

@@ -93,6 +93,7 @@ export function createSide(send) {
     slider.style.setProperty('--part', `${100 * gate}%`);
     setText(counts, one ? _('Its output counts') : _('Their output counts'));
     setText(share, same ? formatShare(gate) : _('mixed'));
+    slider.classList.toggle('mixed', !same);
     setText(remark, stateSentence(states, pressed, one));
   };
 
@@ -126,7 +127,7 @@ function stateSentence(states, pressed, one) {
   if (states.some(state => state.patched)) return _('The output comes from another text (patched).');
   if (pressed.pruned === 'true')
     return one ? _('It is computed, but nothing of it is used.') : _('All are computed, but nothing of them is used.');
-  if (Object.values(pressed).includes('mixed')) return _('Its heads have different states.');
+  if (Object.values(pressed).includes('mixed')) return _('The heads have different states.');
   if (pressed.constant === 'true') return _('The pattern is the mean over many texts, whatever the words.');
   if (states.some(state => state.gate < 1)) return _('Part of the output is used.');
   return one ? _('Its pattern depends on the words.') : _('Their patterns depend on the words.');

@@ -29,6 +29,7 @@ from models.generate.sampling import GREEDY
 from models.labs.foreign import model_cache
 from models.plan import HeadPlan
 from tests.app.test_lab import LAYER, STORY
+from tests.app.test_pages import opened, sent
 from tests.models.foreign_tiny import folder_of
 from tests.models.foreign_tiny import picture as drawing
 
@@ -252,3 +253,13 @@ def test_a_file_that_is_no_picture_leaves_the_visitors_picture(tmp_path, monkeyp
         assert now.present().reading.prompt == lab.read_picture(drawing(1))
         events.on_lab({"type": "picture", "data": None})
         assert now.present().reading.prompt == picture.read(lab)
+
+
+def test_a_model_with_random_weights_shows_no_answer(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
+    for name, is_random in (("tiny-random-gpt2", True), ("gpt2-of-mine", False)):
+        lab = models.load_folder(shutil.copytree(folder_of("gpt2"), tmp_path / name))
+        header = sent(opened(model=lab.name, text="One day"), "lab")[0]
+        assert header["model"]["untrained"] == is_random == (header["answer"] is None)
+        assert (header["guesses"] is None) >= is_random
+        assert ("not trained" in (header["notice"] or {"message": ""})["message"]) == is_random

@@ -14,6 +14,7 @@ from app.state.lessons.lesson_files import CHOICES, step_at
 from app.state.link import read_query
 from app.views.teaching.teachers import PLAN
 from tests.app.test_pages import opened
+from tools.extract import template
 
 
 def test_the_class_takes_45_minutes_and_each_of_its_steps_is_a_link_that_opens_it():
@@ -46,3 +47,9 @@ def test_the_lessons_page_leads_there():
     assert keys.index("teachers-link") < min(keys.index(key) for key in keys if key.startswith("take "))
     app.button(key="teachers-link").click().run()
     assert not app.exception and any("45" in its.value for its in app.markdown)
+
+
+def test_the_plan_names_buttons_and_places_that_exist():
+    texts = {text.id for text in template()}
+    named = [name for part in PLAN for name in re.findall(r"\*([^*]+)\*", part.what)]
+    assert len(named) >= 3 and set(named) <= texts

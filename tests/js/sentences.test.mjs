@@ -50,7 +50,15 @@ function payload(more = {}) {
   };
 }
 const HEAD = { kind: 'decoder', layer: 1, head: 2, scope: 'head' };
-const shown = (more = {}) => ({ selection: HEAD, row: [0.1, 0.2, 0.7], used: true, contributions: false, ...more });
+const LAST = { queries: 'text', query: 2, atRow: 'text', at: 2 };
+const shown = (more = {}) => ({
+  selection: HEAD,
+  row: [0.1, 0.2, 0.7],
+  used: true,
+  contributions: false,
+  ...LAST,
+  ...more,
+});
 const caption = (data, more) => captionSentences(data, shown(more)).map(sentenceText).join(' ');
 
 test('a share is 0% or 100% only if it is', () => {
@@ -137,6 +145,16 @@ test('a model without predictions has a vector that moves', () => {
   assert.equal(caption(data), 'Without layer 1, the vector of the text moves by 8%.');
 });
 
+test('the caption names the looking word where another word predicts', () => {
+  assert.equal(caption(payload()), 'The next word is ball. Layer 2, head 3 looks at ball, 70%.');
+  assert.match(caption(payload(), { query: 1 }), / From red, layer 2, head 3 looks at ball, 70%\.$/);
+  const all = { ...HEAD, scope: 'all' };
+  assert.match(
+    caption(payload(), { query: 1, selection: all }),
+    / From red, all heads look most at ball, 70% on average\.$/,
+  );
+});
+
 test('the lead names the model and whose attention is shown', () => {
   const lead = (...given) => sentenceText(leadSentence(payload(), ...given));
   assert.equal(
@@ -147,7 +165,7 @@ test('the lead names the model and whose attention is shown', () => {
     lead({ ...HEAD, scope: 'row' }, false, true),
     'The Selective model reads these 2 words and marks. Nothing of layer 2 (3 heads) is used.',
   );
-  assert.match(lead({ ...HEAD, scope: 'all' }, true, false), /where all heads \(mean\) looks\.$/);
+  assert.match(lead({ ...HEAD, scope: 'all' }, true, false), /where all heads look on average\.$/);
   const pair = payload({
     model: { title: 'Softmax', kind: 'pair' },
     kinds: [kind('encoder', LIVE), kind('cross', LIVE)],

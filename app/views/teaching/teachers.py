@@ -37,8 +37,8 @@ class Part:
 
 PLAN = (
     Part(5, N_("A model that looks back"),
-         N_("Show the first page. Ask which value x has, press *Prune layer 1*, and let the class explain the wrong "
-            "answer.")),
+         N_("Show the first page. Let the class guess the next word, press *Switch this head off*, then *Switch the "
+            "whole layer off*, and let them explain why only the second changes the word.")),
     Part(15, N_("One head, four heads"),
          N_("Large type on the projector. For each step: read the question, vote by show of hands, then do the task. "
             "Wrong votes are welcome: a single pruned head hardly ever changes the answer."),

@@ -59,10 +59,9 @@ export function selectionName({ kind, layer, head, scope }, kinds, used = true) 
   const { heads, title } = kinds.find(each => each.kind === kind);
   const at = { ...place(layer, head), heads, title };
   const several = kinds.length > 1;
-  if (!used && scope === 'all') return several ? _('all heads of {title}', at) : _('all heads');
+  if (scope === 'all') return several ? _('all heads of {title}', at) : _('all heads');
   if (!used && scope === 'row')
     return several ? _('layer {layer} of {title}', at) : _('layer {layer} ({heads} heads)', at);
-  if (scope === 'all') return several ? _('all heads of {title} (mean)', at) : _('all heads (mean)');
   if (scope === 'row')
     return several
       ? _('layer {layer} of {title} (mean of {heads} heads)', at)
@@ -82,7 +81,11 @@ export function leadSentence(data, selection, used, wraps) {
     pair: _('The {model} model reads one text and writes the other.'),
   };
   const long = wraps && data.model.kind !== 'pair' ? _('The {model} model reads these {n} words and marks.') : null;
-  const looks = used ? _('The tint shows where {whose} looks.') : _('Nothing of {whose} is used.');
+  const tint =
+    selection.scope === 'all'
+      ? _('The tint shows where {whose} look on average.')
+      : _('The tint shows where {whose} looks.');
+  const looks = used ? tint : _('Nothing of {whose} is used.');
   return { text: `${long ?? reads[data.model.kind] ?? _('The {model} model reads this text.')} ${looks}`, slots };
 }
 
@@ -102,6 +105,10 @@ export function answers(answer) {
  * @param {object} shown.selection
  * @param {ArrayLike<number> | null} shown.row weights of the looking word
  * @param {boolean} shown.used false if the selected heads are pruned
+ * @param {string} shown.queries row of the looking word
+ * @param {number} shown.query its index
+ * @param {string} shown.atRow row of the word that predicts
+ * @param {number} shown.at its index
  * @param {boolean} shown.contributions true if the bars of contributions are displayed
  */
 export function captionSentences(data, shown) {
@@ -134,13 +141,24 @@ function answerSentence(kind, { label }) {
   return { text: _('The next word is {answer}.'), slots };
 }
 
-function lookSentence({ kinds, tokens }, { selection, row, used }) {
+function lookSentence({ kinds, tokens }, { selection, row, used, queries, query, atRow, at }) {
   if (!row || !used) return null;
   const { kind, layer, head, scope } = selection;
   const { keys } = kinds.find(each => each.kind === kind);
   const most = row.indexOf(Math.max(...row));
   if (!(row[most] > 0)) return null;
-  const slots = { ...place(layer, head), word: word(tokens[keys][most], 'word'), share: formatShare(row[most]) };
+  const slots = {
+    ...place(layer, head),
+    word: word(tokens[keys][most], 'word'),
+    share: formatShare(row[most]),
+    from: word(tokens[queries][query] ?? '', 'word'),
+  };
+  if (queries !== atRow || query !== at) {
+    if (scope === 'all') return { text: _('From {from}, all heads look most at {word}, {share} on average.'), slots };
+    if (scope === 'row')
+      return { text: _('From {from}, layer {layer} looks most at {word}, {share} on average.'), slots };
+    return { text: _('From {from}, layer {layer}, head {head} looks at {word}, {share}.'), slots };
+  }
   if (scope === 'all') return { text: _('All heads look most at {word}, {share} on average.'), slots };
   if (scope === 'row') return { text: _('Layer {layer} looks most at {word}, {share} on average.'), slots };
   return { text: _('Layer {layer}, head {head} looks at {word}, {share}.'), slots };
