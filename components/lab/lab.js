@@ -236,7 +236,6 @@ function paint(state, data) {
   }
   for (const picture of pictures) picture.show(data, view, shown, state.draws);
   legend.show(data, view, pictures.at(-1));
-  state.minute.place();
   state.draws = false;
 }
 

@@ -1,14 +1,12 @@
 // The first minute: seven steps. Each points at a part of the Lab, waits until the visitor has used it, and says what
 // changed. It begins for a visitor who enters the Lab from the start page for the first time, or from the guide.
 
-import { tipPosition } from '../core/attention/layout.js';
 import { captionSentences } from '../core/stage/sentences.js';
 import { _, N_ } from '../core/texts.js';
 import { make, setText } from '../widgets/dom.js';
 import { showSentences } from './sentence.js';
 
 const SEEN = 'attention-lab-minute'; // key of the local storage
-const GAP = 8; // px between the card and the outline of what it points at
 const PRUNE = ['.phone-bar .primary', '.segment button:last-child'];
 
 let offer = ''; // 'once' or 'again'; the next payload of the Lab takes it
@@ -90,7 +88,7 @@ function isSeen() {
 
 const isEmbedded = () => window.top !== window.self || new URLSearchParams(location.search).has('embed');
 
-/** Creates the first minute: {show(data, view), place(), close()}. */
+/** Creates the first minute, which stands before the inspector: {show(data, view), close()}. */
 export function createMinute(state) {
   const count = make('span');
   const leave = make('button', { type: 'button', className: 'link', onclick: () => end() });
@@ -98,12 +96,13 @@ export function createMinute(state) {
   const card = make(
     'section',
     { className: 'minute', hidden: true, attributes: { 'aria-label': _('First minute') } },
-    make('header', {}, count, leave),
+    count,
     says,
     ask,
+    leave,
   );
   const spoken = make('p', { className: 'spoken', attributes: { role: 'status' } });
-  state.root.prepend(card, spoken);
+  state.root.querySelector('.inspector').before(card, spoken);
   let progress = null;
   let target = null;
 
@@ -117,15 +116,6 @@ export function createMinute(state) {
     element?.classList.add('pointed');
     element?.scrollIntoView({ block: 'nearest' });
     target = element;
-  };
-  const place = () => {
-    if (!progress) return;
-    const { clientWidth: width, clientHeight } = document.documentElement;
-    const height = visible(['.phone-bar'])?.getBoundingClientRect().top ?? clientHeight;
-    const { left, top, right, bottom } = target?.getBoundingClientRect() ?? new DOMRect(width, height);
-    const around = new DOMRect(left, top - GAP, right - left, bottom - top + 2 * GAP);
-    const at = tipPosition(around, card.getBoundingClientRect(), { width, height });
-    Object.assign(card.style, { left: `${at.left}px`, top: `${at.top}px` });
   };
   const end = () => {
     progress = null;
@@ -142,10 +132,8 @@ export function createMinute(state) {
   };
   const listening = new AbortController();
   document.addEventListener('keydown', onKey, { signal: listening.signal });
-  document.addEventListener('scroll', place, { signal: listening.signal, capture: true });
 
   return {
-    place,
     close: () => listening.abort(),
     show(data, view) {
       const begins = offer && !data.lesson && !isEmbedded() && (!isSeen() || offer === 'again');
@@ -171,8 +159,9 @@ export function createMinute(state) {
       setText(leave, next ? _('Leave') : _('Close'));
       setText(ask, next ? _(next.ask) : '');
       setText(spoken, `${says.textContent} ${ask.textContent}`);
-      pointAt(next ? visible(next.find(now)) : null);
-      return place();
+      const element = next ? visible(next.find(now)) : null;
+      ask.dataset.points = !element ? '' : element.closest('.stage') ? '↑' : '↓';
+      return pointAt(element);
     },
   };
 }

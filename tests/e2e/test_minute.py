@@ -21,22 +21,28 @@ ASKS = ("Press a word in the text.", "Press a tile. Each tile is one attention h
         "Write your own text, or choose an example.")
 
 
+SIZES = [(1440, 900), (1280, 800), (390, 844)]
+PICTURE = ".tile, .words .word, .answer .line, .options li"
+
+
 def expect_apart(card: Locator, target: Locator) -> None:
-    """Waits until the card is in the window and does not cover the target."""
-    card.page.wait_for_function("""([card, target]) => {
-        const [one, other] = [card, target].map(element => element.getBoundingClientRect());
-        const apart = one.right <= other.left || other.right <= one.left || one.bottom <= other.top
+    """Waits until card and target are in the window, and the card covers neither the target nor the picture."""
+    card.page.wait_for_function("""([card, target, picture]) => {
+        const box = element => element.getBoundingClientRect();
+        const one = box(card);
+        const isApart = other => one.right <= other.left || other.right <= one.left || one.bottom <= other.top
             || other.bottom <= one.top;
-        return apart && [one, other].every(box => box.top >= 0 && box.bottom <= innerHeight && box.left >= 0
-            && box.right <= innerWidth);
-    }""", arg=[card.element_handle(), target.element_handle()])
+        const parts = [...card.getRootNode().querySelectorAll(picture)].filter(part => part.checkVisibility());
+        return parts.length > 50 && [target, ...parts].map(box).every(isApart) && [card, target].map(box).every(
+            its => its.top >= 0 && its.bottom <= innerHeight && its.left >= 0 && its.right <= innerWidth);
+    }""", arg=[card.element_handle(), target.element_handle(), PICTURE])
 
 
 @pytest.mark.parametrize("language", texts.LANGUAGES)
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_first_minute_waits_for_each_step(visit: Callable[..., Page], width: int, language: str):
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_first_minute_waits_for_each_step(visit: Callable[..., Page], width: int, height: int, language: str):
     page = visit(phone=width == 390, page="start", lang=language, wait=False)
-    page.set_viewport_size({"width": width, "height": 844 if width == 390 else 800})
+    page.set_viewport_size({"width": width, "height": height})
     page.locator(".ways button").last.click()
     card, target = page.locator(".minute"), page.locator(".pointed")
     for number, ask in enumerate(ASKS, 1):
