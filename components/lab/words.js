@@ -3,7 +3,7 @@
 import { contrastColour, cssColour } from '../core/attention/scales.js';
 import { flowsLeftward, isSpecialToken, nextWord, wordGaps } from '../core/attention/words.js';
 import { tokenText } from '../core/format.js';
-import { LONG, WORD_SIZE, wordSize } from '../core/stage/drawing.js';
+import { LONG, SMALLEST, WORD_SIZE, wordSize } from '../core/stage/drawing.js';
 import { formatShare } from '../core/stage/sentences.js';
 import { hiddenWords, numberedWords, SHOWN } from '../core/stage/weights.js';
 import { _ } from '../core/texts.js';
@@ -114,7 +114,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
      * Chooses the type size with which the words fit into one line, or lets them wrap. With `isEnd`, the middle of the
      * last word stands below the line to the answer.
      */
-    fit({ tokens }, { mustWrap, isEnd: isLast }) {
+    fit({ tokens, large, lesson }, { mustWrap, isEnd: isLast }) {
       const count = tokens[row].length;
       const isEnd = isLast && element.dir === 'ltr'; // a text from right to left ends at the left
       let wraps = mustWrap || count >= LONG || Boolean(patches);
@@ -130,7 +130,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
         const room = element.clientWidth + (isEnd ? trunk / 2 + last : 0);
         const fixed = count * (2 * PADDING + 1); // px that do not become smaller with the type
         const natural = widths.reduce((sum, width) => sum + width - 2 * PADDING, 0);
-        const fitted = wordSize(count, natural, room - fixed, WORD_SIZE);
+        const fitted = wordSize(count, natural, room - fixed, large && !lesson ? WORD_SIZE : SMALLEST);
         wraps = fitted.wraps;
         if (!wraps) {
           element.style.fontSize = `${fitted.size}px`;

@@ -32,7 +32,7 @@ class Way(TypedDict):
 
 @component("start")
 def start(*, key: str, title: str, about: str, words: Sequence[Word], answer: str, chance: str, pruned: bool,
-          says: str, buttons: Sequence[Button], ways: Sequence[Way], on_event: OnEvent) -> Content:
+          says: str, buttons: Sequence[Button], ways: Sequence[Way], large: bool, on_event: OnEvent) -> Content:
     """Displays the start page.
 
     Args:
@@ -46,7 +46,9 @@ def start(*, key: str, title: str, about: str, words: Sequence[Word], answer: st
         says: what one sees; words between asterisks are emphasised.
         buttons: the last one is the one to press.
         ways: ways to other pages.
+        large: True for large type.
         on_event: called with the events of buttons and ways.
     """
     return {"title": title, "about": about, "words": list(words), "answer": answer, "chance": chance,
-            "pruned": bool(pruned), "says": says, "buttons": list(buttons), "ways": list(ways)}, {}
+            "pruned": bool(pruned), "says": says, "buttons": list(buttons), "ways": list(ways),
+            "large": large}, {}

@@ -40,6 +40,7 @@ function create(state) {
 }
 
 function update(state, data) {
+  state.root.classList.toggle('large-type', data.large);
   setText(state.title, data.title);
   setText(state.about, data.about);
   setStarredText(state.says, data.says);

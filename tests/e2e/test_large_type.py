@@ -40,7 +40,8 @@ def test_words_tiles_and_answer_are_large_and_on_one_screen(model: str, lang: st
 
 
 def test_large_type_is_a_setting_of_the_page_and_of_its_link(visit: Callable[..., Page]):
-    page = visit(model="stories-selective")
+    page = visit(model="stories-softmax")
+    page.set_viewport_size({"width": 1280, "height": 800})
     letter = page.locator(".words .word").last
     usual = letter.evaluate(SIZE)
     page.get_by_role("button", name="Theme and type size").click()
@@ -49,7 +50,10 @@ def test_large_type_is_a_setting_of_the_page_and_of_its_link(visit: Callable[...
     choice.click()
     linked(page, "teach", "1")
     expect(page.locator("html[data-large]")).to_have_count(1)
-    assert letter.evaluate(SIZE) >= 1.15 * usual
+    assert letter.evaluate(SIZE) >= 1.2 * usual
+    for needed in (page.locator(".lead"), *page.locator(".legend .switch").all(),
+                   *page.locator(".side .segment button").all()):
+        expect(needed).to_be_in_viewport(ratio=0.9)
     page.get_by_role("link", name="Guide").first.click()
     linked(page, "page", "about")
     expect(page.locator("html[data-large]")).to_have_count(1)
@@ -75,11 +79,20 @@ def test_the_answers_of_the_page_for_teachers_are_folded_except_in_print(visit: 
     expect(answer).to_contain_text(question.because.replace("*", "")[:12])
 
 
-def test_the_button_of_the_start_page_is_in_view(visit: Callable[..., Page]):
-    page = visit(page="start", teach="1", wait=False)
-    for size in PROJECTORS:
-        page.set_viewport_size({"width": size[0], "height": size[1]})
-        expect(page.get_by_role("button", name="Switch this head off")).to_be_in_viewport(ratio=1, timeout=60_000)
+def test_the_start_page_is_larger_and_needs_no_scrolling(visit: Callable[..., Page]):
+    pages = [visit(page="start", teach=teach, wait=False) for teach in ("", "1")]
+    for button in ("Switch this head off", "Switch the whole layer off"):
+        for size in PROJECTORS:
+            for page in pages:
+                page.set_viewport_size({"width": size[0], "height": size[1]})
+                expect(page.get_by_role("button", name=button)).to_be_in_viewport(ratio=1, timeout=60_000)
+                expect(page.locator(".ways")).to_be_in_viewport(ratio=1)
+                answered(page)
+            for part in ("h1", ".says", ".buttons button", ".word", ".slot"):
+                usual, large = (page.locator(f".start {part}").last.evaluate(SIZE) for page in pages)
+                assert large >= 1.24 * usual, part
+        for page in pages:
+            page.get_by_role("button", name=button).click()
 
 
 def test_the_tools_of_the_lab_work_in_large_type(visit: Callable[..., Page]):

@@ -192,6 +192,7 @@ test('words become smaller before they wrap', () => {
   assert.deepEqual(wordSize(10, 1100, 1000), { size: 20, wraps: false });
   assert.deepEqual(wordSize(10, 1600, 1000), { size: 13.5, wraps: false });
   assert.deepEqual(wordSize(10, 1800, 1000), { size: 22, wraps: true });
+  assert.deepEqual(wordSize(10, 1100, 1000, 22), { size: 22, wraps: true }); // large type
   assert.deepEqual(wordSize(40, 100, 1000), { size: 22, wraps: true });
 });
 

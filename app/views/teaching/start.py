@@ -45,7 +45,8 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
         answer=spelt([new.names[token]])[0], chance=_("{now}, was {was}", now=now, was=was) if plan else now,
         pruned=bool(plan), says=_says(head, plan, new.names[token].strip(), was, now, float(row.max()),
                                       lab.shape[head[0]][1]),
-        buttons=_buttons(head, plan, lab.shape[head[0]][1]), ways=_ways(), on_event=lesson_events.on_start)]
+        buttons=_buttons(head, plan, lab.shape[head[0]][1]), ways=_ways(), large=state.teach,
+        on_event=lesson_events.on_start)]
 
 
 ANSWER = partial(live.answer, _parts)

@@ -57,7 +57,7 @@ export const px = value => Number(value.toFixed(1));
 export const dotsPath = points => points.map(({ x, y }) => `M${px(x)} ${px(y)}h0`).join('');
 
 export const WORD_SIZE = 22; // px of the words where they fit into one line
-const SMALLEST = 13; // px below which the words wrap
+export const SMALLEST = 13; // px below which the words wrap
 export const LONG = 40; // tokens from which the words wrap
 
 /**
@@ -65,11 +65,12 @@ export const LONG = 40; // tokens from which the words wrap
  * @param {number} count of tokens
  * @param {number} natural width of all words in one line at WORD_SIZE
  * @param {number} room width of the line
+ * @param {number} [smallest] size below which they wrap
  */
-export function wordSize(count, natural, room, largest = WORD_SIZE) {
+export function wordSize(count, natural, room, smallest = SMALLEST) {
   const fitting = (WORD_SIZE * room) / Math.max(1, natural);
-  if (count >= LONG || fitting < SMALLEST) return { size: largest, wraps: true };
-  return { size: Math.min(largest, Math.floor(2 * fitting) / 2), wraps: false };
+  if (count >= LONG || fitting < smallest) return { size: WORD_SIZE, wraps: true };
+  return { size: Math.min(WORD_SIZE, Math.floor(2 * fitting) / 2), wraps: false };
 }
 
 const WIDE = 66; // px of the answer
