@@ -110,9 +110,6 @@ def _facts(statement: Statement) -> list[tuple[str, str]]:
     if verdict.p is not None and verdict.q is not None:
         facts.append((_("Significance"), _("p = {p:.3g}; corrected for all statements q = {q:.3g} (significant up to "
                                            "0.05)", p=verdict.p, q=verdict.q)))
-    if statement.reason and verdict.word in (SMALL, FAILS, FADES):
-        how = _("tested: {test}", test=_(statement.tested)) if statement.tested else _("a hypothesis, not tested")
-        facts.append((_("Why"), _("{reason} ({how})", reason=_(statement.reason), how=how)))
     return facts
 
 

@@ -30,8 +30,7 @@ def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
                 *(plural_message("{n} seed of {steps:,} steps", "{n} seeds of {steps:,} steps", count, steps=steps)
                   for steps, count in sorted(seeds.items(), reverse=True)),
                 *(() if is_current(name, card["training"]) else (message(
-                    "trained at rate {rate:g}, before the sweep chose another rate: not compared until the training "
-                    "is repeated",
+                    "trained at rate {rate:g}, not the sweep's: not compared until trained again",
                     rate=card["training"]["learning_rate"]),))), "; "),
             N_("measured on"): _measured_on(metric),
             N_("weights, SHA-256"): evidence.weights(name)[:DIGITS] or tables.NOTHING})

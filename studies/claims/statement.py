@@ -17,11 +17,11 @@ FADES, ONCE, BUILT = N_("fades"), N_("seen once"), N_("by construction")
 OPEN, MISSING = N_("open"), N_("not measured yet")
 WORDS = {HOLDS: N_("the 90% interval is beyond the margin, or inside the limit"),
          ONCE: N_("the same, but of a single training"),
-         FADES: N_("it holds after a shorter training, not after the longest, and the change is significant"),
-         SMALL: N_("the 90% interval is wholly between minus and plus the margin"),
+         FADES: N_("it holds after a shorter training, not after the longest; significant"),
+         SMALL: N_("the 90% interval is wholly within ± the margin"),
          FAILS: N_("the 90% interval is wholly on the other side"),
-         OPEN: N_("the 90% interval decides for no other word"),
-         BUILT: N_("it follows from the computation or from the training objective, so it could hardly be otherwise"),
+         OPEN: N_("the 90% interval decides for no word"),
+         BUILT: N_("it follows from the computation or the training objective"),
          MISSING: N_("the primary contrast has not been measured")}
 _STORED = with_config(ConfigDict(extra="forbid"))  # verdict_file.py refuses files with other fields
 
@@ -109,8 +109,6 @@ class Statement:
         table: rows with the source's numbers and ours.
         chart: the chart; None if there is nothing to draw.
         command: the command that recomputes our numbers.
-        reason: the most likely reason if the statement does not hold.
-        tested: evidence for this reason; empty if it is a guess.
         verified: False if the source's number was not checked in the paper itself.
     """
 
@@ -124,8 +122,6 @@ class Statement:
     table: Table
     chart: Chart | None
     command: str
-    reason: Text = ""
-    tested: Text = ""
     verified: bool = True
 
     @property

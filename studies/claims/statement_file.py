@@ -1,4 +1,4 @@
-"""Reads the statements, studies/statements/KEY.toml: text, source and its number, contrast, margin, reason, and
+"""Reads the statements, studies/statements/KEY.toml: text, source and its number, contrast, margin, and
 its place in the Lab: model, tool, and models beside it."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from studies.claims.statement import Chart, Statement, Verdict
 from studies.claims.stored_text import Table
 
 STATEMENTS = Path(__file__).parents[1] / "statements"
-TEXTS = ("text", "source", "basis", "contrast", "reason", "tested")
+TEXTS = ("text", "source", "basis", "contrast")
 
 
 def keys() -> list[str]:

@@ -132,7 +132,7 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
     check = Check(what, outcome, len(values), steps, value, value - chance, value + chance, limit,
                   _chance_of(-over, values, texts), _chance_of(over, values, texts), after)
     if outcome == NO and after is not None and after < limit:
-        return replace(check, what=message("{what} (a longer training has the opposite result)", what=what),
+        return replace(check, what=message("{what} (opposite after a longer training)", what=what),
                        outcome=UNCLEAR)
     return check
 
@@ -199,7 +199,7 @@ def table_of_parts(checks: Sequence[Check]) -> list[dict[str, str]]:
                 "{low:.3g} to {high:.3g}", low=check.low, high=check.high)
             rows.append({N_("part"): check.what, N_("value"): f"{check.value:.3g}", N_("limits"): interval,
                          N_("compared with"): f"{check.limit:.3g}",
-                         N_("after the longest training"): "–" if check.later is None else f"{check.later:.3g}",
+                         N_("longest training"): "–" if check.later is None else f"{check.later:.3g}",
                          N_("p, holds"): _p_cell(is_true), N_("p, does not hold"): _p_cell(is_false)})
     return rows
 

@@ -240,14 +240,11 @@ def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
     assert [each["word"] for each in content["verdicts"]] == [MISSING] and content["open"]["plot"] is None
 
 
-def test_reasons_say_whether_they_were_tested_and_waiting_models_are_named():
+def test_notes_and_waiting_models_are_shown():
     made = Statement("made-a", "A", "1.0", "0.9", "sure", "asked", Verdict("does not hold here", "because"),
-                     [{"a": "1"}], None, "command", "reason", "a second training")
+                     [{"a": "1"}], None, "command")
     claim = Claim("made", "Made", "Nobody", "Nothing", (), "stories", [made], waiting=("stories-[a](b)",))
-    facts = dict(statement.detail(claim, made)["facts"])
-    assert facts["Why"] == ["reason (tested: a second training)"] and facts["Note"] == ["because"]
+    assert dict(statement.detail(claim, made)["facts"])["Note"] == ["because"]
     assert "stories-[a](b)" in statement.detail(claim, made)["methods"][1]
-    guess = dict(statement.detail(claim, replace(made, tested=""))["facts"])
-    assert guess["Why"] == ["reason (a hypothesis, not tested)"]
     holds = dict(statement.detail(claim, replace(made, verdict=Verdict("holds", "")))["facts"])
-    assert "Why" not in holds and "Note" not in holds
+    assert "Note" not in holds

@@ -40,9 +40,9 @@ def claim(evidence: Evidence) -> Claim:
     """Returns the claim with its judged statements."""
     return Claim("disagreement", message("Disagreement: heads are trained to differ"),
                  "Li et al. 2018, arXiv 1810.10183",
-                 message("The source trained Transformer-Base on Chinese to English and English to German. Here: 3 + "
-                         "3 layers, 3.9 million parameters and short sentences. The terms of all three attention "
-                         "blocks are added, and the term of positions is divided by the number of queries."), MODELS,
+                 message("The source: Transformer-Base, Chinese to English and English to German. Here: 3 + "
+                         "3 layers, 3.9 million parameters, short sentences. The terms of all attention "
+                         "blocks are added; ours of positions is divided by the number of queries."), MODELS,
                  "translation",
                  [_own_sense(evidence), _helps(evidence), _slower(evidence)])
 
@@ -132,7 +132,7 @@ def _slower(evidence: Evidence) -> Statement:
             for name, row in measured.items()]
     points = [{"name": name, "value": value, "which": which} for name, row in measured.items() for value, which in (
         (row["median"], message("median")), *((quartile, message("quartiles")) for quartile in row["quartiles"]))]
-    chart = Chart("dots", points, message("steps per second divided by those of the plain model"),
+    chart = Chart("dots", points, message("steps per second / plain's"),
                   rule=(1.0, message("equal")),
                   alt=listed(
         (message("{name} {value:.2f}", name=name, value=row["median"]) for name, row in measured.items()), "; "))

@@ -25,15 +25,14 @@ MOST = 0.5  # upper limit of the sink relative to softmax's, and of the mean of 
 BREAKS = 2.0  # factor on the perplexity above which a model counts as broken
 LONGER = (2 * CONTEXT, 4 * CONTEXT)  # lengths in tokens of the longer texts
 MEASURED = f"python -m studies.corpus.sinks {' '.join(TITLES)}\npython -m studies.claims"
-REPEATED = message("another paper's repository, which repeats the source's numbers")
-WATCHED = message("measured by others on the source's released model of one billion parameters")
+REPEATED = message("numbers repeated in another paper's repository")
 
 
 def claim(evidence: Evidence) -> Claim:
     """Returns the claim with its judged statements."""
     return Claim("gated", message("Gated attention: each head gates its own output"),
                  "Qiu et al. 2025, arXiv 2505.06708",
-                 message("The source trained models of 1.7 and 15 billion parameters on up to 3.5 trillion tokens. "
+                 message("The source: 1.7 and 15 billion parameters, up to 3.5 trillion tokens. "
                          "Here: 2.6 million and ten million tokens, a gate per token and head."), MODELS, "stories",
                  [_perplexity(evidence), _sink(evidence), _sparse(evidence), _by_token(evidence), _longer(evidence)])
 
@@ -46,7 +45,7 @@ def _perplexity(evidence: Evidence) -> Statement:
     points = tables.dots([(TITLES[GATED], None, over)])
     alt = listed((message("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                   for steps, values in over.items()), "; ")
-    chart = Chart("dots", points, message("perplexity divided by softmax's"), rule=(1.0, message("softmax")),
+    chart = Chart("dots", points, message("perplexity / softmax's"), rule=(1.0, message("softmax")),
                   alt=message("gated over softmax: {values}", values=alt))
     return stated(
         "gated-perplexity",
@@ -63,11 +62,11 @@ def _sink(evidence: Evidence) -> Statement:
     even = _even(CONTEXT)
     less = [gated - even - MOST * (plain - even) for plain, gated in _pairs(
         evidence, {name: study["by_window"] for name, study in by_name.items()})]
-    rows = [{N_("attention"): TITLES[name], N_("source"): theirs, N_("attention weight on the first token, here"):
+    rows = [{N_("attention"): TITLES[name], N_("source"): theirs, N_("here, weight on the first token"):
              f"{statistics.fmean(study['by_window']):.1%}" if (study := by_name.get(name)) else tables.NOTHING}
             for name, theirs in zip(TITLES, ("46.7%", "4.8%", tables.NOTHING), strict=True)]
     rows.append({"attention": message("even weights"), "source": tables.NOTHING,
-                 "attention weight on the first token, here": f"{even:.1%}"})
+                 "here, weight on the first token": f"{even:.1%}"})
     points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
                "which": TITLES[name]}
               for name, study in by_name.items() for layer, shares in enumerate(study["share"], 1)]
@@ -91,14 +90,14 @@ def _sparse(evidence: Evidence) -> Statement:
     ours = (f"{statistics.fmean(windows):.3f}", f"{gates['closed']:.0%}", f"{gates['first']:.3f}",
             f"{gates['others']:.3f}") if windows else (tables.NOTHING,) * 4
     rows = [{N_("gates"): what, N_("source"): theirs, N_("here"): here} for (what, theirs), here in zip((
-        (message("mean"), "0.185"), (message("nearly closed, below 0.1"), "37%"),
+        (message("mean"), "0.185"), (message("below 0.1"), "37%"),
         (message("of the first token"), message("2.6 times lower")), (message("of the other tokens"), tables.NOTHING)),
         ours, strict=True)]
     points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(values), 4),
                "which": message("here")} for layer, values in enumerate(gates.get("mean", ()), 1)]
     return stated(
         "gated-sparse",
-        message("mean gate {mean}; {closed} of the gates below 0.1; first token {first}, other tokens {others}",
+        message("mean gate {mean}; {closed} below 0.1; first token {first}, others {others}",
                 mean=ours[0], closed=ours[1], first=ours[2], others=ours[3]),
         decide("gated-sparse", of_texts(windows),
                [below_in_texts(message("mean below one half"), windows, MOST),

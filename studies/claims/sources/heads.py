@@ -37,8 +37,8 @@ def claim(evidence: Evidence) -> Claim:
     heads = {name: study for name in MODELS if (study := evidence.study(name, "heads"))}
     return Claim("heads", message("Heads: a few specialised ones do the heavy lifting"),
                  "Voita et al. 2019, arXiv 1905.09418",
-                 message("The source prunes Transformers of 3 × 48 heads that translate, trained on millions of pairs. "
-                         "Here: 3 × 24 heads, 3.9 million parameters, 0.17 million pairs of short sentences; and two "
+                 message("The source: translation, 3 × 48 heads, millions of pairs. Here: 3 × "
+                         "24 heads, 3.9 million parameters, 0.17 million short pairs; and two "
                          "language models and a masked one of 32 heads."), MODELS, "translation",
                  [_few(evidence), _roles(heads), _agree(heads), _order(evidence)])
 
@@ -142,7 +142,7 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
             for name, (share, sigmas, ours, others) in ranks.items()]
     points = [{"name": name, "which": "here", "value": round(share, 4)} for name, (share, *_) in ranks.items()
               if not math.isnan(share)]
-    chart = Chart("dots", points, message("pairs in which the head with a role is kept longer"),
+    chart = Chart("dots", points, message("pairs: head with a role kept longer"),
                   rule=(0.5, message("no difference")), form=".0%", alt=listed(
                       (message("{name} {value:.0%}", name=p["name"], value=p["value"]) for p in points), "; "))
     return stated(
@@ -219,7 +219,7 @@ def _order(evidence: Evidence) -> Statement:
     apart = _differences(compared, CROSS, ENCODER)
     points = [{"name": kind, "which": "here", "value": count} for run in runs
               for kind, count in run["heads_left"].items()]
-    chart = Chart("dots", points, message("remaining heads of each attention block, by strength of the gates"),
+    chart = Chart("dots", points, message("remaining heads by attention block and gate strength"),
                   alt=listed(
         (message("{name} {value}", name=p["name"], value=p["value"]) for p in points), "; "))
     return stated(

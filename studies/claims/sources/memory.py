@@ -67,15 +67,15 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
     kept = windows[title].get(factor) if comparable[title] else None
     estimate = of_texts(None if kept is None or whole is None else kept - whole)
     factors = sorted({factor for curve in curves.values() for factor in curve})
-    names = {title: message("{title} (1/{factor:g} of the memory is enough)", title=message(title), factor=reach.factor)
+    names = {title: message("{title} (1/{factor:g} is enough)", title=message(title), factor=reach.factor)
              for title, reach in reached.items() if reach is not None and reach.factor > 1}
-    table = [{N_("perplexity with 1 / x of the memory"): names.get(title, message(title))} | {
+    table = [{N_("perplexity with 1 / x memory"): names.get(title, message(title))} | {
         f"{factor:g}x": f"{curve[factor]:.2f}" if factor in curve else tables.NOTHING for factor in factors}
-        for title, curve in curves.items() if curve] or [{"perplexity with 1 / x of the memory": tables.NOTHING}]
+        for title, curve in curves.items() if curve] or [{"perplexity with 1 / x memory": tables.NOTHING}]
     points = [{"name": title, "x": factor, "seed": 0, "value": round(value, 3)}
               for title, curve in curves.items() for factor, value in curve.items()]
     chart = Chart("lines", points, message("perplexity"),
-                  message("memory of a full context divided by the memory kept"),
+                  message("full memory / memory kept"),
                   rule=(limit, message("softmax with all its memory")) if limit else None,
                   alt=listed((message("{name} {x:g}x {value:.2f}", name=message(str(point["name"])), x=point["x"],
                                       value=point["value"]) for point in points), "; "))
@@ -107,7 +107,7 @@ def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
     parts = [Check("", UNKNOWN, 0) if reach is None else reach.beyond(MOST) for reach in reached.values()]
     best = min(parts, key=lambda part: (YES, UNKNOWN, UNCLEAR, NO).index(part.outcome))
     known = max((reach.factor for reach in reached.values() if reach is not None), default=0)
-    return [replace(best, what=message("more than half of the memory dropped, here up to {known:g}x", known=known))]
+    return [replace(best, what=message("over half of the memory dropped, here {known:g}x", known=known))]
 
 
 def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
@@ -116,7 +116,7 @@ def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
         part = Check("", UNKNOWN, 0) if reach is None else reach.at_least(THEIRS[title])
         what = message("{title}: {theirs:g}x less memory, here {known:g}x", title=message(title), theirs=THEIRS[title],
                        known=reach.factor) if reach and reach.factor else \
-            message("{title}: {theirs:g}x less memory, here not even with all of it", title=message(title),
+            message("{title}: {theirs:g}x less memory, here not even 1x", title=message(title),
                     theirs=THEIRS[title])
         checks.append(replace(part, what=what))
     return checks

@@ -38,8 +38,8 @@ SQRT = {64: 43.27, 128: 36.53, 256: 23.02, 512: 15.12}
 HEADS = 0.75  # fraction of the heads for which the statement must be true
 UNCHANGED = 1e-5  # largest change of an attention value that counts as rounding
 
-QUALITATIVE = message("statement of the post, without numbers")
-TABLE = message("table of the post, against 1/√d only; the control at a constant temperature is ours")
+QUALITATIVE = message("post, without numbers")
+TABLE = message("table of the post, against 1/√d; the constant temperature is our control")
 
 
 def accuracy(length: int) -> Callable[[Metric], float]:
@@ -76,12 +76,11 @@ def claim(evidence: Evidence) -> Claim:
               "1/√d": measured("softmax"),
               N_("GAU softmax, read with log n"): measured("gau-softmax", lambda n: reading("logn", n)),
               "GAU softmax": read["softmax"]}
-    return Claim("normalisation", message("Normalisation: the effect of another text length"),
+    return Claim("normalisation", message("Normalisation: other text lengths"),
                  "Su Jianlin, kexue.fm 8823 (log n) and 9019 (relu²)",
-                 message("Masked words: share of hidden tokens predicted right, in texts of 32 to 512 tokens. All "
-                         "models are trained at {trained} tokens (the mixed one at 16 to 128, one at {longer}) and "
-                         "not trained further. The source's models are larger and trained far longer, on Chinese; "
-                         "relu² and the softmax that it is compared with are in gated attention units.",
+                 message("Share of masked tokens predicted right, in texts of 32 to 512 tokens. Models are trained at "
+                         "{trained} tokens (the mixed one at 16 to 128, one at {longer}). The source's models are "
+                         "larger, trained far longer, on Chinese. relu² and its softmax are in gated attention units.",
                          trained=TRAINED, longer=LONGER),
                  ("masked-softmax", *dict.fromkeys(name for name, _ in SIDES.values())),
                  "masked",
@@ -159,7 +158,7 @@ def _reading(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
 def _cure(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     mixed, fixed, length = "relu²/n, mixed lengths", "relu²/n, n fixed", "relu²/n, n = length"
     checks = [_above(evidence, read, mixed, length, n) for n in OTHERS]
-    checks += [no_worse(message("mixed lengths with n = length no worse than n fixed at {n}", n=n), between,
+    checks += [no_worse(message("mixed lengths, n = length: no worse than fixed n at {n}", n=n), between,
                                 texts=texts)
                for n in OTHERS for between, texts in [_less(evidence, read, fixed, mixed, n)]]
     names = (mixed, fixed, length)
@@ -221,7 +220,7 @@ def _entropy(evidence: Evidence) -> Statement:
         steadier = [abs(a) < abs(b) for a, b in zip(grown["log n"], grown["1/√d"], strict=True)]
         means = {name: abs(statistics.fmean(values)) for name, values in grown.items()}
         checks = [fact(message("the mean grows less"), means["log n"] < means["1/√d"]),
-                  fact(message("in at least {heads:.0%} of the heads (measured: {steadier:.0%})", heads=HEADS,
+                  fact(message("in at least {heads:.0%} of heads (measured {steadier:.0%})", heads=HEADS,
                                steadier=statistics.fmean(steadier)),
                        statistics.fmean(steadier) >= HEADS)]
     else:
@@ -268,8 +267,8 @@ def _relu2(evidence: Evidence) -> Statement:
                    for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
     verdict = decide("normalisation-relu2", None, checks)
     if measured:
-        verdict = replace(verdict, why=message("On scores of {scores}, the largest change of a weight is "
-                                               "{change:.0e}", scores=measured["scores"],
+        verdict = replace(verdict, why=message("scores of {scores}: largest change of a "
+                                               "weight {change:.0e}", scores=measured["scores"],
                                                change=measured["relu2_change"]))
     return stated(
         "normalisation-relu2",
@@ -279,6 +278,6 @@ def _relu2(evidence: Evidence) -> Statement:
         verdict,
         table or [{"scores times": tables.NOTHING, "source": message("relu²: the same"), N_("here"): tables.NOTHING}],
         Chart("lines", points, message("mean entropy of a row, nats"), message("factor on the scores"),
-              alt=message("relu² stays level; softmax falls as the factor grows")) if points else None,
+              alt=message("relu² stays level; softmax falls")) if points else None,
         "python -m studies.claims relu2_scale",
         unchanged=UNCHANGED)

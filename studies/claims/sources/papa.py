@@ -26,11 +26,6 @@ LITTLE = 0.02  # our limit of a "little" drop, because the source has curves and
 REDRAWS, FEW = 2000, 7  # number of resamples of the drops; up to FEW trainings, all permutations are enumerated
 CHANCE = 0.05  # significance level of the test of the rank correlation
 LIVE = ("1", "1/2", "1/8", "1/16", "0")  # fractions of the heads whose pattern is computed, as in the source
-ABSTRACT, SUMMARY = message("abstract; results by task are figures without a table"), message("a summary of the paper")
-CURVES = message("abstract; figures of the paper, without a table")
-
-LITTLE_TO_LOSE = message("The probe also reads the embeddings, which no head changes; how much attention adds to them "
-                         "depends on the task.")
 
 
 def claim(evidence: Evidence) -> Claim:
@@ -39,15 +34,12 @@ def claim(evidence: Evidence) -> Claim:
     # A model without a task that counts could not fail, so it is left out. Checkpoints during training, for which only
     # the two endpoints are measured, are shown as points of a scatter plot.
     studies = [study for study in every if (study.is_whole or not study.moment) and study.drops(LEARNED, 0)]
-    return Claim("papa", message("PAPA: constant attention patterns with newly trained probes"),
+    return Claim("papa", message("PAPA: constant attention patterns"),
                  "Hassid et al. 2022, arXiv 2211.03495",
-                 message("The source took BERT, RoBERTa and DeBERTa, base and large, and six tasks. Here: smaller "
-                         "encoders, seven tasks from open data, 600 to 1,200 training texts of each. As in the "
-                         "source, the model is frozen, heads become constant in a learned order, and newly trained "
-                         "probes read all layers. Drops are shares of the score of the unmodified model. A task is "
-                         "counted if each of the three probes on the unmodified model scores above all three with all "
-                         "heads pruned, and above a constant answer. This rule replaces a limit of 0.1 on the score; "
-                         "both were set after the first scores were known."),
+                 message("The source: BERT, RoBERTa and DeBERTa, six tasks. Here: smaller encoders, seven open "
+                         "tasks, 600 to 1,200 training texts each. Heads become constant in a learned order; new "
+                         "probes read all layers. Drops are relative to the unmodified model. Only tasks that need "
+                         "attention count; this rule was set after the first scores were known."),
                  tuple(study.name for study in studies if evidence.card(study.name)), "masked",
                  [_average(evidence, studies),
                   _most(evidence, studies), _half(evidence, studies), _order(studies), _better(every)])
@@ -245,7 +237,7 @@ def _most(evidence: Evidence, studies: Sequence[Study]) -> Statement:
 
 def _half(evidence: Evidence, studies: Sequence[Study]) -> Statement:
     checks = _where_heads_count(studies, [
-        _by_seed(message("{model} loses at most 2% with half of its heads constant", model=study.title),
+        _by_seed(message("{model} loses at most 2%, half constant", model=study.title),
                  study.mean_drop_by_seed(LEARNED, study.counts[1]), LITTLE) for study in _needing(studies, LITTLE)])
     rows = [{N_("model"): study.title, N_("source"): message("little or nothing"),
              N_("half constant"): _percent(study.mean_drop_by_seed(LEARNED, study.counts[1])),
@@ -312,7 +304,7 @@ def _order(every: Sequence[Study]) -> Statement:
 
 def _better(studies: Sequence[Study]) -> Statement:
     ranking = results.ranked(studies)
-    what = message("the rank correlation of score and drop is positive")
+    what = message("score and drop correlate positively")
     if ranking.trainings < results.MODELS or math.isnan(ranking.rank):
         check = fact(what, None)
     else:  # the sign of the correlation is clear at a p-value below CHANCE on either side

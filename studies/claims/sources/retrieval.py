@@ -21,8 +21,6 @@ SOLVED = 0.99  # fraction of right answers above which a model counts as solving
 LOST = 0.5  # fraction of right answers below which a model counts as unable to retrieve
 KINDS = {"selective": message("selective"), "softmax": message("softmax"), "log-n": message("log n"),
          "random": message("random")}
-SETTINGS = message("a summary of the paper, without vocabulary, lengths and accuracies")
-NONE = message("no number")
 
 
 def right_answers(events: int) -> Callable[[Metric], float]:
@@ -111,9 +109,9 @@ def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
 def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
             late: Mapping[str, Mapping[int, Samples]]) -> Statement:
     checks = [_solves(evidence, late["selective"][events], events, LATE,
-                      message("at least {solved:.0%} right in the last quarter of {events} events", solved=SOLVED,
+                      message("last quarter of {events} events: at least {solved:.0%} right", solved=SOLVED,
                               events=events)) for events in LONG]
-    checks += [below(message("selective above {kind} in the last quarter of {events} events", kind=KINDS[other],
+    checks += [below(message("last quarter of {events} events: selective above {kind}", kind=KINDS[other],
                              events=events), between, texts=_texts(evidence, between, events, LATE, other, "selective"))
                for other in ("softmax", "log-n") for events in LONG
                for between in [differences(late[other][events], late["selective"][events])]]
@@ -135,7 +133,7 @@ def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
 def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
     away = {name: evidence.samples(f"assignment-{name}", elsewhere(TRAINED)) for name in ("random", "softmax")}
     between = differences(away["random"], away["softmax"])
-    checks = [below(message("random below {lost:.0%} where the event before names another variable", lost=LOST),
+    checks = [below(message("random below {lost:.0%}, another variable before", lost=LOST),
                     away["random"], LOST, _texts(evidence, away["random"], TRAINED, ELSEWHERE, "random")),
               below(message("random below softmax there"), between,
                     texts=_texts(evidence, between, TRAINED, ELSEWHERE, "random", "softmax"))]
@@ -143,14 +141,14 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
     kinds = {name: {events: evidence.samples(f"assignment-{name}", elsewhere(events)) for events in EVENTS}
              for name in names}
     blind = {label: {events: _blind(evidence, which, events) for events in EVENTS} for label, which in (
-        (message("repeating the last digit"), "accuracy_by_events"),
-        (message("repeating the last digit, another variable before"), "elsewhere_by_events"))}
+        (message("last digit"), "accuracy_by_events"),
+        (message("last digit, another variable before"), "elsewhere_by_events"))}
     rows = tables.wide([*blind.items(), *((message("{kind}, another variable before", kind=KINDS[name]), kinds[name])
                                           for name in names)], EVENTS, "events")
     return stated(
         "selective-random",
         _right(TRAINED, {KINDS[name]: away[name] for name in ("random", "softmax")} | {
-            message("repeating the last digit"): blind[message("repeating the last digit, another variable before")][
+            message("last digit"): blind[message("last digit, another variable before")][
                 TRAINED]}),
         decide("selective-random", of_trainings(evidence, [Side(
             "assignment-random", elsewhere(TRAINED), per_text.answers(TRAINED, ELSEWHERE))]),

@@ -34,9 +34,8 @@ def claim(evidence: Evidence) -> Claim:
                for name in ("softmax", "selective", "selective-memory", "softmax-wide", *memory.LONGER)}
     return Claim("selective", message("Selective attention: tokens may vote to forget others"),
                  "Leviathan, Kalman and Matias 2024, arXiv 2410.02703",
-                 message("The source trained models of about 100 million parameters on C4 with a context of 512 and "
-                         "more. Here: 2.6 million and a context of 256, for memory 512 too. The source names variable "
-                         "assignment without its settings; ours are our own."),
+                 message("The source: about 100 million parameters, C4, contexts of 512 and more. Here: 2.6 million, "
+                         "a context of 256, for memory also 512. The settings of variable assignment are ours."),
                  (*(f"stories-{name}" for name in samples), *(f"assignment-{name}" for name in retrieval.KINDS)),
                  "stories", [_perplexity(evidence, samples), _wide(evidence, samples), _memory_loss(evidence, samples),
                              *retrieval.statements(evidence), *memory.statements(evidence), _blimp(evidence),
@@ -65,7 +64,7 @@ def _pair(key: str, estimate: Estimate | None, samples: Mapping[str, Samples], n
         columns = [column for column in columns if column != "here"]
     table = [{column: row.get(column, tables.NOTHING) for column in columns} for row in table]
     points = tables.dots([(title, None, over)])
-    chart = Chart("dots", points, message("perplexity divided by that of {other}", other=other), rule=(1.0, other),
+    chart = Chart("dots", points, message("perplexity / that of {other}", other=other), rule=(1.0, other),
                   alt=message("{title} over {other}: {values}", title=title, other=other, values=listed(
                       (message("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                        for steps, values in over.items()), "; ")))
@@ -86,7 +85,7 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     helps, texts_of_help = compared(evidence, "softmax-wide")
     between, texts = compared(evidence, "selective", "softmax-wide")
     checks = [below(message("twice the heads below softmax"), helps, texts=texts_of_help),
-              no_worse(message("perplexity of selective attention not above that of softmax with twice the heads"),
+              no_worse(message("selective no worse than softmax with twice the heads"),
                        between, texts=texts)]
     return _pair("selective-wide", perplexities(evidence, ["selective"], ["softmax-wide"]),
                  samples, "selective", checks, message("1, about"), "softmax-wide",
@@ -117,7 +116,7 @@ def _blimp(evidence: Evidence) -> Statement:
         behind = [shares["softmax"][which] - share for which, share in shares["selective"].items()]
     check, ours = _over_seeds(evidence, message("selective above softmax"), per_text.paradigms, behind)
     waiting = {name for name in by_name if evidence.waits(f"stories-{name}")}
-    rows = [{N_("attention"): message("{name}, whose training must be repeated",
+    rows = [{N_("attention"): message("{name} (to be trained again)",
                                       name=name) if name in waiting else name,
              N_("source"): tables.NOTHING,
              N_("here, pairs right"): f"{study['accuracy']:.1%} ± {1.645 * study['accuracy_error']:.1%}",
@@ -168,11 +167,11 @@ def _choices(evidence: Evidence) -> Statement:
         softmax, selective = (stories[name]["rights"] for name in ("softmax", "selective"))
         if len(softmax) == len(selective):
             behind = [int(a) - int(b) for a, b in zip(softmax, selective, strict=True)]
-    check, ours = _over_seeds(evidence, message("selective above softmax in the next sentences"),
+    check, ours = _over_seeds(evidence, message("next sentences: selective above softmax"),
                               per_text.chosen(STORIES), behind)
     rows = [{N_("attention"): name, N_("source"): tables.NOTHING,
              N_("here, next sentence of a story"): _share(sets.get(STORIES)),
-             N_("here, HellaSwag (ActivityNet half)"): _share(sets.get(VIDEOS))} for name, sets in results.items()]
+             N_("here, HellaSwag (ActivityNet)"): _share(sets.get(VIDEOS))} for name, sets in results.items()]
     points = [{"name": name, "value": round(value, 4), "which": which} for name, measured in stories.items()
               for which, value in ((message("here"), measured["accuracy"]), *(
                   (message("90% interval"), measured["accuracy"] + sign * 1.645 * measured["accuracy_error"])
@@ -202,15 +201,15 @@ def _pieces(evidence: Evidence) -> Statement:
             for layer in study.get("layers", [])]  # the difference is below 0 if S is larger against a first piece
     best = min(range(len(less)), key=lambda layer: statistics.fmean(less[layer]), default=0)
     rows = [{N_("layer"): str(number), N_("source"): tables.NOTHING,
-             N_("votes against a name's first piece"): f"{statistics.fmean(layer['names']):.2f}",
-             N_("votes against another word's first piece"): f"{statistics.fmean(layer['others']):.2f}",
-             N_("votes against a word"): f"{statistics.fmean(layer['words']):.2f}"}
+             N_("votes, name's first piece"): f"{statistics.fmean(layer['names']):.2f}",
+             N_("votes, another word's first piece"): f"{statistics.fmean(layer['others']):.2f}",
+             N_("votes, word"): f"{statistics.fmean(layer['words']):.2f}"}
             for number, layer in enumerate(study.get("layers", []), 1)]
     points = [{"name": message("layer {layer}", layer=number), "value": round(statistics.fmean(layer[kind]), 4),
                "which": which} for number, layer in enumerate(study.get("layers", []), 1)
               for kind, which in (("names", message("name in pieces")), ("others", message("other word in pieces")),
                                   ("words", message("words")))]
-    chart = Chart("dots", points, message("votes of a token against the token before it"), alt=listed((
+    chart = Chart("dots", points, message("votes against the token before"), alt=listed((
         message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
         "; "))
     more = [name - other for name, other in zip(study["layers"][best]["names"], study["layers"][best]["others"],
@@ -223,9 +222,9 @@ def _pieces(evidence: Evidence) -> Statement:
                  message("words")))]
             if less else [])),
         decide("selective-pieces", of_texts(more),
-               [below_in_texts(message("more votes against a name's first piece than against a word in layer {layer}",
+               [below_in_texts(message("votes: name's first piece above a word, layer {layer}",
                                          layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
-                  below_in_texts(message("more votes against a name's first piece than against another word's there"),
+                  below_in_texts(message("votes: name's first piece above another word's, same layer"),
                                  [other - name for name, other in zip(study["layers"][best]["names"],
                                                                       study["layers"][best]["others"], strict=True)]
                                  if less else None)]),

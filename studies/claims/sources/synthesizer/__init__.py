@@ -63,14 +63,12 @@ def claim(evidence: Evidence) -> Claim:
     """Returns the claim with its judged statements."""
     samples = {name: evidence.samples(f"stories-{name}", perplexity) for name in TITLES}
     over = {name: tables.ratios(samples[name], samples["softmax"]) for name in TITLES}
-    return Claim("synthesizer", message("Synthesizer: attention whose scores need no query and no key"),
+    return Claim("synthesizer", message("Synthesizer: scores without query and key"),
                  "Tay et al. 2020, arXiv 2005.00743",
-                 message("The source trained models of 53 to 74 million parameters on LM1B (perplexity) and WMT'14 "
-                         "(BLEU). Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. "
-                         "Perplexities are divided by softmax's: 1 is as good as softmax, higher is worse. For BLEU "
-                         "and task scores, higher is better. The numbers of parameters differ: in the source random "
-                         "has fewer than softmax; here its tables are large relative to so small a model. The rows of "
-                         "perplexity and BLEU give the ratio to softmax's parameters."),
+                 message("The source: 53 to 74 million parameters, LM1B (perplexity) and WMT'14 (BLEU). Here: 2.3 to "
+                         "4.7 million, children's books and short stories, minutes of training. Perplexities are "
+                         "divided by softmax's: higher is worse. In the source random has fewer parameters than "
+                         "softmax; here its tables are relatively large."),
                  tuple(_stories(*TITLES)), "stories",
                  [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
                   _alike(evidence, over), _mixtures(evidence, over),
@@ -132,7 +130,7 @@ def _ratio_chart(over: Mapping[str, Samples], names: tuple[str, ...]) -> Chart |
     best = tables.best_budget([over[name] for name in names])
     alt = listed((message("{kind} {ours}, source {theirs:.3f}", kind=TITLES[name], theirs=_ratio(name),
                           ours=tables.cell(over[name].get(best, {}), ".3f")) for name in names), "; ")
-    return Chart("dots", points, message("perplexity divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
+    return Chart("dots", points, message("perplexity / softmax's"), rule=(1.0, "softmax"), alt=alt)
 
 
 def _stories(*names: str) -> list[str]:
@@ -187,7 +185,7 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     rows = [(message("softmax"), ours["softmax"]), (message("fixed random"), ours["fixed-random"]),
             (message("last token alone"), trained), (message("all gates at 0"), untrained)]
     shares = {name: _share(ours["softmax"], ours["fixed-random"], floor) for name, floor in (
-        (message("the last token alone"), trained), (message("all gates at 0"), untrained))}
+        (message("last token alone"), trained), (message("all gates at 0"), untrained))}
     missing = {
         steps: {seed: HALF - share for seed, value in values.items() if (share := _share(
             samples["softmax"][steps].get(seed), value, trained)) is not None}
@@ -200,15 +198,15 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     decided = [HALF - value for value in missing.get(steps, {}).values()]
     estimate = of_values(decided, len(decided), texts / way)
     estimate = estimate and replace(estimate, steps=steps)
-    check = below(message("more than half of the way from the last token alone to softmax"), missing, texts=texts / way)
+    check = below(message("more than half of the way to softmax"), missing, texts=texts / way)
     known = [(name, value) for name, value in rows if value is not None]
     table = [{N_("attention"): name, N_("source"): tables.NOTHING,
               N_("here, perplexity"): f"{value:.1f}" if value is not None else tables.NOTHING} for name, value in rows]
-    table += [{"attention": message("fixed random's share of the way from {name}", name=name), "source": tables.NOTHING,
+    table += [{"attention": message("fixed random's share from {name}", name=name), "source": tables.NOTHING,
                "here, perplexity": f"{share:.0%}"} for name, share in shares.items() if share is not None]
     if steps:
         closed = {seed: HALF - value for seed, value in missing[steps].items()}
-        table.append({"attention": message("the first of these after {steps:,} steps, which decides the verdict",
+        table.append({"attention": message("the first share after {steps:,} steps, which decides",
                                            steps=steps),
                       "source": tables.NOTHING, "here, perplexity": tables.cell(closed, ".1%")})
     chart = Chart("dots", [{"name": name, "value": value, "which": message("here")} for name, value in known],
@@ -217,7 +215,7 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
         if trained else None
     return stated(
         "synthesizer-floor",
-        message("{share} of the way from the last token alone to softmax", share=tables.spread(
+        message("{share} of the way from no attention to softmax", share=tables.spread(
             [HALF - value for value in missing.get(steps, {}).values()], ".1%")),
         decide("synthesizer-floor", estimate,
                [check]),
@@ -282,7 +280,7 @@ def _speed(evidence: Evidence) -> Statement:
     chart = Chart("dots", [{"name": _place(row), "value": value, "which": which} for row in rows for value, which in (
         (row["median"], message("median")), (row["quartiles"][0], message("quartiles")),
         (row["quartiles"][1], message("quartiles")))],
-        message("time of random divided by the time of softmax"), rule=(1.0, message("equal")),
+        message("time of random / time of softmax"), rule=(1.0, message("equal")),
         alt=listed((message("{name} {value:.2f}", name=_place(row), value=row["median"]) for row in rows), "; ")) \
         if rows else None
     return stated(

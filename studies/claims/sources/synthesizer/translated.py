@@ -114,7 +114,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
         decide("synthesizer-translation", bleus(evidence, [PLAIN], [f"translation-{name}" for name in ALONE]),
                checks),
         rows,
-        Chart("dots", points, message("BLEU divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
+        Chart("dots", points, message("BLEU / softmax's"), rule=(1.0, "softmax"), alt=alt)
         if any(over.values()) else None,
         commands.evaluated(names, f"python -m studies.generated.sentences {' '.join(names)}"),
         lost=lost)
