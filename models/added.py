@@ -35,8 +35,7 @@ def find(name: str) -> Lab:
     """
     lab = _labs.get(name)
     if lab is None:
-        raise CheckpointError(message("This trained model is no longer in memory: train it again on the page "
-                                      "*Training*"))
+        raise CheckpointError(message("This trained model is no longer in memory: train it again"))
     return lab
 
 

@@ -205,7 +205,7 @@ def predicting_positions(prompt: Prompt, kind: Kind, target: int = 0) -> range |
     if kind.causal:
         return range(len(prompt.ids))
     if not prompt.predict_at:
-        raise InputError(message("the text hides no word: put one in [brackets]"))
+        raise InputError(message("no word is hidden: put one in [brackets]"))
     return prompt.predict_at
 
 
@@ -218,6 +218,6 @@ def position_among(position: int, predicting: Sequence[int], count: int) -> int:
     if -len(predicting) <= position < 0:
         return predicting[position]
     if not 0 <= position < count:
-        raise InputError(message("there is no position {position} among {count} tokens", position=position,
+        raise InputError(message("no position {position} among {count} tokens", position=position,
                                  count=count))
     return position

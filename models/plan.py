@@ -87,7 +87,7 @@ class Scale:
         if self.policy == "logn":
             if isinstance(self.base, bool) or not isinstance(self.base, int) or \
                     not MIN_BASE <= self.base <= MAX_BASE:
-                raise ValueError(message("scale logn: expected a base length from {least} to {most}, got {base!r}",
+                raise ValueError(message("scale logn: base length {least} to {most}, got {base!r}",
                                          least=MIN_BASE, most=MAX_BASE, base=self.base))
         elif self.base is not None:
             raise ValueError(message("scale {policy} takes no base length, got {base!r}", policy=self.policy,
@@ -121,7 +121,7 @@ class HeadPlan:
             gate = _check_gate(state.gate)
             _check_address(*address)
             if state.patch not in PATCHES.values():
-                raise ValueError(message("a patch replaces the output or the pattern, not {value}",
+                raise ValueError(message("a patch replaces output or pattern, not {value}",
                                          value=_cut(str(state.patch))))
             if state.constant or state.patch or gate != 1:
                 clean[address] = HeadState(bool(state.constant), gate, state.patch)
@@ -208,7 +208,7 @@ class HeadPlan:
         outside = [_person(a, shape) for a in self.heads if a not in inside]
         if self.scale.policy in policies:
             return replace(self, heads=inside), outside
-        outside.append(message("a scale of {scale} has no effect on this model's attention", scale=self.scale))
+        outside.append(message("scale {scale} has no effect on this model", scale=self.scale))
         return replace(self, heads=inside, scale=TRAINED), outside
 
     def __str__(self) -> str:
@@ -239,7 +239,7 @@ class HeadPlan:
         """Returns the plan from the parts of `text` that can be parsed, and one sentence for each other part."""
         problems: list[str] = []
         if len(text) > MAX_TEXT:
-            problems.append(message("the plan has {count:,} characters; only the first {most:,} were read",
+            problems.append(message("the plan has {count:,} characters; {most:,} were read",
                                     count=len(text), most=MAX_TEXT))
             text = text[:MAX_TEXT]
         heads: dict[Address, HeadState] = {}
@@ -261,7 +261,7 @@ class HeadPlan:
                     except ValueError as error:
                         problems.append(str(error))
                     if len(heads) > MAX_HEADS:
-                        problems.append(message("the plan names more than {most:,} heads; the rest was not read",
+                        problems.append(message("the plan names over {most:,} heads; others were not read",
                                                 most=MAX_HEADS))
                         return cls(heads, scale), problems[-MAX_PROBLEMS:]
         return cls(heads, scale), problems[:MAX_PROBLEMS]
@@ -270,11 +270,11 @@ class HeadPlan:
 def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
     match = _ENTRY.fullmatch(entry)
     if not match or not (match[4] or match[5] or match[6] is not None):
-        raise ValueError(message("“{entry}” is no head's state (like 0.3c or 1.2g0.4)", entry=_cut(entry)))
+        raise ValueError(message("“{entry}” is no head's state (like 0.3c)", entry=_cut(entry)))
     layer, first = int(match[1]), int(match[2])
     last = first if match[3] is None else int(match[3])
     if last < first:
-        raise ValueError(message("“{entry}” is a range of heads in reverse order", entry=_cut(entry)))
+        raise ValueError(message("“{entry}” is a reversed range of heads", entry=_cut(entry)))
     _check_address(kind, layer, last)
     gate = 1.0
     if match[6] is not None:
@@ -285,7 +285,7 @@ def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
 def _read_scale(text: str) -> Scale:
     match = re.fullmatch(rf"({'|'.join(POLICIES)})(\d{{1,4}})?", text, re.ASCII)
     if not match:
-        raise ValueError(message("“{text}” is no scale ({names}; logn with a base length)", text=_cut(text),
+        raise ValueError(message("“{text}” is no scale ({names}; logn with base length)", text=_cut(text),
                                  names=", ".join(POLICIES)))
     return Scale(match[1], None if match[2] is None else int(match[2]))
 
@@ -335,8 +335,8 @@ def _cut(text: str) -> str:
 def _person(address: Address, shape: Mapping[str, tuple[int, int]]) -> str:
     kind, layer, head = address
     if kind not in shape:
-        return message("this model has no {kind} attention (layer {layer}, head {head} left out)", kind=kind,
+        return message("no {kind} attention here (layer {layer}, head {head} left out)", kind=kind,
                        layer=layer + 1, head=head + 1)
     layers, heads = shape[kind]
-    return message("there is no layer {layer}, head {head}: this model has {layers} layers of {heads} heads",
+    return message("no layer {layer}, head {head}: this model has {layers} layers of {heads} heads",
                    layer=layer + 1, head=head + 1, layers=layers, heads=heads)

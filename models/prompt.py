@@ -33,7 +33,7 @@ def trailing_space(text: str) -> str:
 
     Most tokens begin with a space, so a space at the end of the text changes the prediction.
     """
-    return message("the text ends in a space, which changes the prediction") if text[-1:].isspace() else ""
+    return message("the final space changes the prediction") if text[-1:].isspace() else ""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Prompt:
     def with_source(self, source: Prompt | None) -> Self:
         """Returns the prompt with this second prompt; raises ValueError if their numbers of tokens differ."""
         if source is not None and len(source.ids) != len(self.ids):
-            raise ValueError(message("a patch needs two prompts of one length: this one has {n} tokens, the second "
-                                     "{m}", n=len(self.ids), m=len(source.ids)))
+            raise ValueError(message("a patch needs prompts of one length: here "
+                                     "{n} tokens, second {m}", n=len(self.ids), m=len(source.ids)))
         return replace(self, source=source)
 
     def source_for(self, plan: HeadPlan) -> Prompt | None:
@@ -74,7 +74,7 @@ class Prompt:
         if not plan.patches:
             return None
         if self.source is None:
-            raise ValueError(message("the plan patches heads, which take their values from a second prompt: give one"))
+            raise ValueError(message("the plan patches heads: give a second prompt"))
         return self.source
 
 

@@ -100,10 +100,10 @@ def test_the_contributions_of_heads_and_parts_sum_to_the_difference_of_two_logit
     (["run", "stories-none", TEXT], "no model is called 'stories-none'"),
     (["run", MODEL], "the following arguments are required: TEXT"),
     (["run", MODEL, TEXT, "--plan", "nonsense"], "“nonsense” names no group of heads"),
-    (["run", MODEL, TEXT, "--plan", "self-9.0g0"], "there is no layer 10"),
+    (["run", MODEL, TEXT, "--plan", "self-9.0g0"], "no layer 10"),
     (["run", "./no/such/folder", TEXT], "there is no such folder"),
     (["run", "assignment-softmax", "no assignment"], "“no” is no variable"),
-    (["lens", MODEL, TEXT, "--position", "900"], "there is no position 900 among 23 tokens"),
+    (["lens", MODEL, TEXT, "--position", "900"], "no position 900 among 23 tokens"),
     (["lens", "masked-softmax", "The [cat] sleeps.", "--position", "0"], "there is no prediction at position 0"),
     (["contributions", MODEL, TEXT, "--token", "ball"], "“ ball” is"),
     (["nothing"], "invalid choice: 'nothing'")])
@@ -165,7 +165,7 @@ def test_an_agent_calls_the_same_functions_over_stdio_within_the_limits_of_a_vis
             assert "this host opens no folders" in await call("run", model="./assets", text=TEXT)
             assert "names no group of heads" in await call("run", model=MODEL, text=TEXT, plan="nonsense")
             refusals = [await call("run", model="hf:someone/else", text=TEXT) for _ in range(DOWNLOADS.visit + 1)]
-            assert all("is not among the models that this host opens" in its for its in refusals[:-1])
+            assert all("this host does not open" in its for its in refusals[:-1])
             assert "requests to the Hub per minute" in refusals[-1]
 
     run(talk())

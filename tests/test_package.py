@@ -170,8 +170,8 @@ def test_another_released_model_comes_from_a_folder(python: Path, tmp_path: Path
     code = "import attention_lab; print(attention_lab.load('stories-gated').shape)"
     assert run(python, code, ATTENTION_LAB_MODELS=str(CHECKPOINTS)).split() == ["{'self':", "(4,", "8)}"]
     refused = "import attention_lab\ntry: attention_lab.load('stories-gated')\nexcept ValueError as error: print(error)"
-    assert "is released, but this installation does not contain it" in run(python, refused)
-    assert "neither a folder nor a Hub repository" in run(python, refused.replace("stories-gated", "x"),
+    assert "is not installed" in run(python, refused)
+    assert "neither a folder nor ORG/NAME@COMMIT" in run(python, refused.replace("stories-gated", "x"),
                                                           ATTENTION_LAB_MODELS=str(tmp_path / "none"))
 
 

@@ -98,7 +98,7 @@ class TrainedLab(Lab):
             return None
         self.check(plan)
         if plan.patches and source is None:
-            raise ValueError(message("this computation has no second prompt, so it cannot patch heads"))
+            raise ValueError(message("this computation has no second prompt for patched heads"))
         return {kind.name: [self._intervention(plan, kind, layer, lengths, source) for layer in range(kind.layers)]
                 for kind in self.kinds}
 

@@ -88,14 +88,14 @@ def score_parts(model: Model, rows: Mapping[str, Sequence[int]], records: Mappin
     source = attention.source
     if isinstance(source, (Table, FixedTable, FactorizedTable)):
         value = float(record.scores[0, head, query, key])
-        raise StructureError(message("this head has no query and no key: the score {value:.2f} is a number of a table, "
-                                     "the same for every text", value=value))
+        raise StructureError(message("this head has no query or key: the score {value:.2f} is from a "
+                                     "table, for every text", value=value))
     if isinstance(source, (DenseScores, FactorizedDenseScores)):
-        raise StructureError(message("this head has no key: a small network computes the scores of all keys from the "
-                                     "query's own vector, whatever the other tokens are"))
+        raise StructureError(message("this head has no key: a small network computes all scores from the query's "
+                                     "vector alone"))
     if type(source) is not DotProduct:
-        raise StructureError(message("this view splits scores of one query and one key; this attention type shares "
-                                     "them between heads or mixes them with other scores"))
+        raise StructureError(message("this attention type shares queries and keys between heads, or mixes scores, so "
+                                     "they cannot be split"))
     outputs = {block: [layer.outputs[0] for layer in layers] for block, layers in records.items()}
     query_names, read_by_query = _read(model, rows[kind], outputs, address, query)
     key_names, read_by_key = _encoded(model, rows[ENCODER], outputs, key) if is_cross else \

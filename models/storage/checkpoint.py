@@ -179,8 +179,7 @@ def read(folder: Path, limit: int, target_limit: int = 0) -> tuple[Any, dict[str
     known = known if isinstance(known, dict) else {}  # a card that is not complete yet has no digests
     for file, digest in digests(folder).items():
         if known.get(file, digest) != digest:
-            raise broken_file(folder, file, message("is not the one that the card was written for: its SHA-256 "
-                                                    "differs"))
+            raise broken_file(folder, file, message("does not match the card: its SHA-256 differs"))
     return model, constant, card
 
 

@@ -23,7 +23,8 @@ def broken(place: Path, what: str, command: str = "") -> CheckpointError:
     `place` is relative to the repository's root, never an absolute path of the server.
     """
     if not command:
-        return CheckpointError(message("{place} {what}. Restore it with: git checkout -- {place}", place=place,
+        return CheckpointError(message("{place} {what}. Restore it: git checkout -- {place}", place=place,
                                        what=what))
-    return CheckpointError(message("{place} {what}. Restore it with: git checkout -- {place}; or make it again with: "
+    return CheckpointError(message("{place} {what}. Restore it: git "
+                                   "checkout -- {place}; or make it again: "
                                    "{command}", place=place, what=what, command=command))

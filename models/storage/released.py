@@ -63,7 +63,7 @@ def _downloaded(name: str, repository: str, commit: str) -> Path:
             raise ValueError(message("{name} could not be downloaded from {repository} ({setting}): {reason}",
                                      name=name, repository=repository, setting=SETTING, reason=reason)) from error
         if hashlib.sha256(path.read_bytes()).hexdigest() != expected:
-            raise ValueError(message("{file} of {name} in {repository} is not the released file: its SHA-256 differs",
+            raise ValueError(message("{file} of {name} in {repository} is not released: its SHA-256 differs",
                                      file=file, name=name, repository=repository))
     return path.parent
 
@@ -71,13 +71,13 @@ def _downloaded(name: str, repository: str, commit: str) -> Path:
 def unknown(name: str, installed: Iterable[str]) -> str:
     """Returns the message for a model whose files are not in this installation."""
     if name in digests():
-        return message("The model {name} is released, but this installation does not contain it. Installed models: "
-                    "{names}. {setting} can name a folder of checkpoints (for example models/checkpoints in a clone of "
-                    "the Git repository) or a Hub repository with a commit (ORG/NAME@COMMIT).", name=name,
+        return message("The released model {name} is not installed. Installed: {names}. {setting} can name "
+                       "a folder (models/checkpoints in a clone of the Git repository) or a Hub repository "
+                       "(ORG/NAME@COMMIT).", name=name,
                     names=", ".join(installed), setting=SETTING)
     folder = checkpoints()
     if not folder.is_dir():
-        return message("{setting} names {folder}, which is neither a folder nor a Hub repository with a commit of 40 "
-                    "hexadecimal digits, like ORG/NAME@COMMIT.", setting=SETTING, folder=str(folder))
-    return message("no model is called {name!r}; load('hf:{name}') opens a model of the Hub, and load_folder({name!r}) "
-                   "a folder. Our own models are {names}", name=name, names=", ".join(installed))
+        return message("{setting} names {folder}, which is neither a folder nor "
+                       "ORG/NAME@COMMIT with a commit of 40 hexadecimal digits.", setting=SETTING, folder=str(folder))
+    return message("no model is called {name!r}; load('hf:{name}') opens a Hub "
+                   "model, load_folder({name!r}) a folder. Ours are {names}", name=name, names=", ".join(installed))

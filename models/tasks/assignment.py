@@ -62,7 +62,7 @@ class AssignmentReader(Reader):
         (N_("Eight variables"), "a=1; b=2; c=3; d=4; e=5; f=6; g=7; h=8; a=9; d=0; a=?; d=?; h=?"),
         (N_("Far back"), "q=6; a=1; b=2; c=3; a=4; b=5; c=6; a=7; b=8; c=9; a=0; b=1; c=2; q=?"),
     )
-    data = ({"name": N_("none: texts are drawn at random while training"), "licence": "", "attribution": ""},)
+    data = ({"name": N_("none: texts are drawn during training"), "licence": "", "attribution": ""},)
 
     @override
     def read(self, text: str, limit: int | None = None) -> Prompt:
@@ -77,11 +77,12 @@ class AssignmentReader(Reader):
             variable, value = _parse(text, start, event)
             new = [] if answer is None else [answer]
             if value == "?" and variable not in values:
-                raise InputError(message("{variable}=? asks for {variable}, which has no value yet: set it first, like "
-                                         "{variable}=3", variable=variable), *_span(start, event))
+                raise InputError(message("{variable} has no value yet: "
+                                         "write {variable}=3 before "
+                                         "{variable}=?", variable=variable), *_span(start, event))
             if variable not in values and len(values) == VARIABLES:
-                raise InputError(message("{variable} is a ninth variable: these models know up to {most} in a text "
-                                         "(so far {names})", variable=variable, most=VARIABLES,
+                raise InputError(message("{variable} is one too many: at most "
+                                         "{most} variables (so far {names})", variable=variable, most=VARIABLES,
                                          names=", ".join(values)), *_span(start, event))
             letter = LETTERS.index(variable)
             new += [ASK + letter] if value == "?" else [SET + letter, DIGIT + int(value)]
@@ -100,7 +101,7 @@ class AssignmentReader(Reader):
             answer = DIGIT + values[variable] if value == "?" else None
         if len(ids) == 1:
             raise InputError(message("Type some assignments, like y=7; x=1; x=3; x=?"), 0, len(text))
-        hint = "" if questions or omitted else message("Nothing is asked yet: end with a question, like ; {variable}=?",
+        hint = "" if questions or omitted else message("End with a question, like ; {variable}=?",
                                                        variable=next(iter(values)))
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), tuple(questions), tuple(targets),
                       omitted, read_chars, hint)
@@ -310,32 +311,32 @@ def _parse(text: str, start: int, event: str) -> tuple[str, str]:
     first, last = _span(start, event)
     variable = text[first]
     if variable not in LETTERS:
-        raise InputError(message("{variable} is no variable: variables are lower-case letters, a to z",
+        raise InputError(message("{variable} is no variable: use a to z",
                                  variable=_name(variable)), first)
     place = _skip(text, first + 1, last)
     if place == last:
-        raise InputError(message("{variable} has no value yet: write {variable}=3, or {variable}=? to ask",
+        raise InputError(message("{variable} has no value yet: write {variable}=3 or {variable}=?",
                                  variable=variable), first, last)
     if text[place] != "=":
         what = f"{variable}{text[first + 1:place + 1].rstrip()}" if text[place] in LETTERS else _name(text[place])
         raise InputError(message("expected = after {variable}, found {found}", variable=variable,
                                  found=_name(text[place]))
                          if text[place] not in LETTERS else
-                         message("“{what}” is no variable: variables are single letters",
+                         message("“{what}” is no variable: use one letter",
                                  what=_cut(what)), first, place + 1)
     place = _skip(text, place + 1, last)
     if place == last:
-        raise InputError(message("{variable}= has no value yet: write a digit, or ? to ask",
+        raise InputError(message("{variable}= has no value yet: write a digit or ?",
                                  variable=variable), first, last)
     value = text[place]
     if value not in string.digits + "?":
-        raise InputError(message("{value} is no value: values are single digits, 0 to 9, or ? to ask",
+        raise InputError(message("{value} is no value: write a digit, or ? to ask",
                                  value=_name(value)), place)
     rest = _skip(text, place + 1, last)
     if rest < last:
         number = re.match(r"\d+", text[place:last], re.ASCII)
         if number and len(number[0]) > 1:
-            raise InputError(message("{number} has more than one digit: values are single digits, 0 to 9",
+            raise InputError(message("{number} has more than one digit",
                                      number=_cut(number[0])),
                              place, place + len(number[0]))
         raise InputError(message("a ; is missing before {found}", found=_name(text[rest])), rest)

@@ -148,7 +148,7 @@ class HidesWords:
         """Returns a hint if brackets hide more than single words, for example the references of Wikipedia."""
         if all(text.isalpha() for text in hidden):
             return ""
-        return message("Brackets hide {texts}; write \\[ for a bracket that hides nothing",
+        return message("Brackets hide {texts}; write \\[ for a plain bracket",
                        texts=listed(f"“{cut(text)}”" for text in hidden[:ROWS]))
 
     def token_at(self, prompt: Prompt, place: int) -> str:

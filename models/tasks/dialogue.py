@@ -42,10 +42,8 @@ class DialogueReader(PairReader):
 
     name = "dialogue"
     title = N_("Small talk")
-    line = N_("Replies in small talk as a person with a given profile. The training texts are synthetic: a language "
-              "model wrote them.")
-    request = N_("Type a profile and turns between bars, like I am a cook. | Hi! | Hello! | What do you do for a "
-                 "living?")
+    line = N_("Replies in small talk as a person with a given profile. A language model wrote the training texts.")
+    request = N_("Type a profile and turns between bars, like I am a cook. | Hi! | Hello!")
     only_english = True
     cuts_oldest = True
     vocabulary = VOCABULARY
@@ -65,8 +63,8 @@ class DialogueReader(PairReader):
          "Where are you from? | I'm from Canada. I live near a lake."),
     )
     data = (
-        {"name": N_("Synthetic-Persona-Chat: small talk written by a language model, 1,648 conversations of its "
-                    "validation and test files (30,421 replies for training, 10,424 for validation, 2,731 for test)"),
+        {"name": N_("Synthetic-Persona-Chat, written by a language model: 1,648 conversations of its validation and "
+                    "test files (30,421 replies for training, 10,424 for validation, 2,731 for test)"),
          "licence": "CC BY 4.0",
          "attribution": "Pegah Jandaghi, XiangHai Sheng, Xinyi Bai, Jay Pujara, Hakim Sidahmed, “Faithful "
                         "Persona-based Conversational Dataset Generation with Large Language Models” (2023)"},

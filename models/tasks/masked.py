@@ -107,14 +107,14 @@ class MaskedReader(HidesWords, StoriesReader):
                 self._read_piece(piece, place, ids, targets, stops)
             place += len(piece)
         if len(ids) == 1:
-            raise InputError(message("Type a sentence with a hidden word, like The cat [MASK] on the mat"), 0,
+            raise InputError(message("Type a sentence, like The cat [MASK] on the mat"), 0,
                                      len(text))
         omitted = max(0, len(ids) - limit)
         ids, targets, stops = ids[:limit], targets[:limit], stops[:limit]
         hidden = tuple(i for i, token in enumerate(ids) if token == MASK_ID)
         hint = self.brackets_hint([text for _, text in _HIDDEN.findall(valid.replace(MASK, "")) if text])
         if not hidden:
-            hint = message("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below")
+            hint = message("Nothing is hidden: write [MASK], or put a word in [brackets]")
         return Prompt(tuple(ids), self.spelled(ids), hidden, tuple(targets), omitted, stops[-1], hint)
 
     def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:

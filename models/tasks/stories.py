@@ -79,12 +79,10 @@ class StoriesReader(Reader):
     )
     unsaid = examples[1][1]
     data = (
-        {"name": N_("Standard Ebooks, 47 children's and adventure classics (40 trained on, 3 for validation, 4 for "
-                    "test)"),
+        {"name": N_("Standard Ebooks, 47 children's and adventure classics (40 for training, 3 validation, 4 test)"),
          "licence": "CC0 1.0; source texts in the United States public domain",
          "attribution": "Standard Ebooks (standardebooks.org)"},
-        {"name": N_("TinyStories, an excerpt of 8,951 stories (of twenty 18 trained on, 1 for validation, 1 for "
-                    "test)"),
+        {"name": N_("TinyStories, 8,951 stories (of twenty 18 for training, 1 validation, 1 test)"),
          "licence": "CDLA-Sharing-1.0",
          "attribution": "Ronen Eldan and Yuanzhi Li, “TinyStories: How Small Can Language Models Be and Still "
                         "Speak Coherent English?”, 2023, arXiv 2305.07759"},

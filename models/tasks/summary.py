@@ -37,8 +37,8 @@ class SummaryReader(PairReader):
 
     name = "summary"
     title = N_("Accident report to cause")
-    line = N_("Names the probable cause of an aircraft accident from its report. The texts are real accident reports.")
-    request = N_("Type a short accident report, like The airplane ran out of fuel and landed in a field.")
+    line = N_("Names the probable cause of an aircraft accident from its real report.")
+    request = N_("Type an accident report, like The airplane ran out of fuel.")
     only_english = True
     vocabulary = VOCABULARY
     tokenizer_file = TOKENIZER
@@ -60,9 +60,8 @@ class SummaryReader(PairReader):
          "over the runway before to see whether it was clear."),
     )
     data = (
-        {"name": N_("Narratives and probable causes of aviation accidents, U.S. National Transportation Safety Board "
-                    "(NTSB), as collected by RTI International: 18,866 for training, 1,500 for validation, 1,500 for "
-                    "test"),
+        {"name": N_("Aviation accidents and probable causes, U.S. National Transportation Safety Board (NTSB), "
+                    "collected by RTI International: 18,866 for training, 1,500 for validation, 1,500 for test"),
          "licence": "public domain (U.S. Government work)",
          "attribution": "National Transportation Safety Board (ntsb.gov), aviation accident database"},
     )
@@ -93,8 +92,7 @@ class SummaryMetric(PairMetric):
     @staticmethod
     @override
     def describe(metric: dict[str, Any]) -> str:
-        return message("ROUGE-1 {one}, ROUGE-2 {two}, ROUGE-L {longest} (the nearest training report's cause: "
-                       "{nearest})",
+        return message("ROUGE-1 {one}, ROUGE-2 {two}, ROUGE-L {longest} (nearest training report: {nearest})",
                        one=metric["rouge1"], two=metric["rouge2"], longest=metric["rougeL"],
                        nearest=", ".join(map(str, NEAREST)))
 

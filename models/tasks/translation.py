@@ -55,8 +55,8 @@ class TranslationReader(PairReader):
         (N_("Two meanings"), "He sat on the bank of the river and counted the money from the bank."),
     )
     data = (
-        {"name": N_("Tatoeba, English-German sentence pairs as selected by manythings.org (2018-05-13): 2,000 English "
-                    "sentences for test, 1,000 for validation, the others trained on"),
+        {"name": N_("Tatoeba, English-German pairs selected by manythings.org (2018-05-13): 2,000 English sentences "
+                    "for test, 1,000 for validation, others for training"),
          "licence": "CC BY 2.0",
          "attribution": "www.manythings.org/anki and tatoeba.org (sentences by the Tatoeba contributors)"},
     )

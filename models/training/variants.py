@@ -12,9 +12,9 @@ from models.info import Variant
 from models.messages import N_
 from models.storage.checkpoint import CHECKPOINTS, read_card, write_json
 
-_SHORTER_MEMORY = N_("Selective attention, trained to keep few words in memory.")
-_LONGER = N_("The same attention type, trained on texts of 512 tokens, twice as long.")
-_GATED = N_("Learned gates pruned the other heads; the weights were trained further.")
+_SHORTER_MEMORY = N_("Trained to keep few words in memory.")
+_LONGER = N_("The same attention type, trained on 512 tokens.")
+_GATED = N_("Learned gates pruned heads; the weights were trained further.")
 _LEFT = N_("{n} heads left")
 
 VARIANTS = {
@@ -27,23 +27,23 @@ VARIANTS = {
     "stories-softmax-512": Variant("stories-softmax", N_("softmax, 512 tokens"), N_("512 tokens"), _LONGER, 0, 4),
     "stories-softmax-wide": Variant(
         "stories-softmax", N_("softmax, twice the heads"), N_("twice the heads"),
-        N_("Softmax with twice the heads and twice the attention parameters."), 7, 0),
+        N_("Softmax, twice the heads and attention parameters."), 7, 0),
     "masked-gau-softmax-128": Variant("masked-gau-softmax", N_("GAU softmax, 128 tokens"), "128", "", 3, 5),
     "translation-softmax-one-pass": Variant(
         "translation-softmax", N_("softmax, one pass"), N_("one pass"),
-        N_("Softmax trained with one pass over the pairs, as a baseline."), 0, 3),
+        N_("Softmax trained with one pass, as a baseline."), 0, 3),
     "translation-disagreement-sub": Variant(
         "translation-softmax", N_("values disagree"), N_("values disagree"),
-        N_("Heads were trained to have different values."), 1, 0),
+        N_("Heads trained to have different values."), 1, 0),
     "translation-disagreement-pos": Variant(
         "translation-softmax", N_("positions disagree"), N_("positions disagree"),
-        N_("Heads were trained to attend to different positions."), 2, 2),
+        N_("Heads trained to attend to different positions."), 2, 2),
     "translation-disagreement-out": Variant(
         "translation-softmax", N_("outputs disagree"), N_("outputs disagree"),
-        N_("Heads were trained to have different outputs."), 6, 1),
+        N_("Heads trained to have different outputs."), 6, 1),
     "translation-disagreement-all": Variant(
         "translation-softmax", N_("all three disagree"), N_("all three disagree"),
-        N_("Heads were trained to differ in values, positions and outputs."), 5, 4),
+        N_("Heads trained to differ in values, positions and outputs."), 5, 4),
     "translation-pruned-60": Variant("translation-softmax", _LEFT, _LEFT, _GATED, 3, 4, n=60),
     "translation-pruned-55": Variant("translation-softmax", _LEFT, _LEFT, _GATED, 4, 5, n=55),
 }

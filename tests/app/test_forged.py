@@ -107,7 +107,7 @@ def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch
     assert size_message(ForeignError("it is too large for this host")) == ("it is too large for this host.", False)
     monkeypatch.setattr(hub, "here", lambda name: None)
     assert size_message(hub.UnreachableError("a/b")) == (
-        "the Hub cannot be reached from here, and a/b is not on this machine. Check the network, or open a folder.",
+        "the Hub cannot be reached, and a/b is not on this machine. Check the network, or open a folder.",
         False)
 
 

@@ -347,7 +347,7 @@ def test_a_host_names_the_models_that_it_does_not_open(visitor, monkeypatch):
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
     visitor.query_params |= WANTED
     session.follow_address("lab")
-    assert "not among the models that this host opens" in session.history().problems[0]
+    assert "this host does not open" in session.history().problems[0]
     assert session.history().present.page == "yours"
 
 

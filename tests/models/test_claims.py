@@ -254,7 +254,7 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     row = next(row for row in claim.trainings if row["model"] == "stories-softmax")
     assert "trained at rate 0.016" in row["seeds"]
     blimp = next(its for its in claim.statements if its.key == "selective-blimp")
-    assert [row["attention"] for row in blimp.table] == ["softmax, whose training must be repeated", "selective"]
+    assert [row["attention"] for row in blimp.table] == ["softmax (to be trained again)", "selective"]
 
 
 def answers(right: str) -> dict:

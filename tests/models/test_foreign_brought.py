@@ -62,13 +62,13 @@ def bert(folder: Path, architecture: str, **numbers: Any) -> Path:
 def test_a_flag_that_drops_weights_is_refused(flag: str, tmp_path: Path):
     folder = saved(tmp_path, transformers.LlamaConfig(**DECODER, **{flag: True}), "LlamaForCausalLM")
     opened(folder)
-    with pytest.raises(ForeignError, match=r"does not use \d+ of the weights in its files, for example model\.layers"):
+    with pytest.raises(ForeignError, match=r"does not use \d+ weights of the files, for example model\.layers"):
         opened(edit(folder, **{flag: False}))
 
 
 def test_a_model_cut_to_fewer_layers_in_its_config_is_refused(tmp_path: Path):
     folder = saved(tmp_path, transformers.LlamaConfig(**DECODER), "LlamaForCausalLM")
-    with pytest.raises(ForeignError, match=r"does not use 9 of the weights in its files, for example model\.layers\.1"):
+    with pytest.raises(ForeignError, match=r"does not use 9 weights of the files, for example model\.layers\.1"):
         opened(edit(folder, num_hidden_layers=1))
 
 
@@ -288,7 +288,7 @@ def test_two_encoders_and_pictures_of_any_size_are_named(tmp_path: Path):
     half = {name: PATCHES[name] for name in ("hidden_size", "num_hidden_layers", "num_attention_heads",
                                              "intermediate_size")}
     clip = transformers.CLIPConfig(text_config={**half, "vocab_size": 384}, vision_config=PATCHES)
-    with pytest.raises(ForeignError, match="neither text alone nor a picture alone"):
+    with pytest.raises(ForeignError, match="neither text alone nor pictures alone"):
         opened(saved(tmp_path / "clip", clip, "CLIPModel"))
     towers = transformers.Siglip2VisionConfig(**half, num_patches=16, patch_size=4)
     with pytest.raises(ForeignError, match="no fixed size of pictures"):
@@ -300,7 +300,7 @@ def test_a_layer_that_our_code_cannot_follow_is_refused(tmp_path: Path, monkeypa
         raise RuntimeError("permute")
     folder = made(tmp_path, *ARCHITECTURES["gptj"])
     monkeypatch.setattr("models.labs.foreign.running.interception.find", fails)
-    with pytest.raises(ForeignError, match="in code of its own, for which"):
+    with pytest.raises(ForeignError, match="in its own code"):
         opened(folder)
 
 
@@ -323,7 +323,7 @@ def test_a_marked_file_opens_no_way_out_of_the_folder(tmp_path: Path):
     (folder / "config.json").write_text((folder / "config.json").read_text(), encoding="utf-8-sig")
     (folder / "tokenizer.json").rename(tmp_path / "tokenizer.json")
     (folder / "tokenizer.json").symlink_to(tmp_path / "tokenizer.json")
-    with pytest.raises(ForeignError, match="tokenizer.json leads out of the model's folder"):
+    with pytest.raises(ForeignError, match="tokenizer.json leads out of the folder"):
         models.load_folder(folder)
 
 

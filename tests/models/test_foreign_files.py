@@ -59,7 +59,7 @@ def test_no_folder_and_no_config(tmp_path: Path, folder: Path):
 def test_weights_as_pickle(folder: Path):
     (folder / "model.safetensors").unlink()
     torch.save({}, folder / "pytorch_model.bin")
-    refused(folder, "exist only as a pickle file")
+    refused(folder, "are a pickle file")
     (folder / "pytorch_model.bin").unlink()
     refused(folder, "no weights")
 
@@ -67,7 +67,7 @@ def test_weights_as_pickle(folder: Path):
 def test_weights_that_are_damaged_or_do_not_fit(folder: Path):
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[:1000])
-    refused(folder, "weights cannot be read")
+    refused(folder, "file of its weights is damaged")
     (folder / "model.safetensors").write_bytes(whole)
     edit(folder, "config.json", hidden_size=64)
     refused(folder, "its files have the shape .* and config.json describes")
@@ -80,7 +80,7 @@ def test_a_pasted_path_opens_its_folder(around: str, folder: Path):
 
 def test_weights_that_are_not_there(folder: Path):
     edit(folder, "config.json", num_hidden_layers=3)
-    refused(folder, "lack .* of its weights")
+    refused(folder, "lack .* weights")
 
 
 def test_an_index_that_leads_elsewhere(folder: Path):

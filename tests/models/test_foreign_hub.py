@@ -118,7 +118,7 @@ def answer(status: int) -> Any:
 
 
 WRONG = {  # case -> (exception of the Hub's library, part of the message to the visitor)
-    "unknown": (lambda: errors.RepositoryNotFoundError("no", response=answer(404)), "there is no org/tiny on the Hub"),
+    "unknown": (lambda: errors.RepositoryNotFoundError("no", response=answer(404)), "no org/tiny on the Hub"),
     "private": (lambda: errors.HfHubHTTPError("no", response=answer(401)), "or it is private"),
     "gated": (lambda: errors.GatedRepoError("no", response=answer(403)), "gated"),
     "offline": (lambda: errors.OfflineModeIsEnabled("off"), "cannot be reached"),
@@ -162,7 +162,7 @@ def test_a_blob_that_leads_elsewhere(net: Hub, tmp_path: Path):
 
 def test_hub_models_that_cannot_be_opened(net: Hub):
     net.files = {"config.json": 1, "pytorch_model.bin": 9}
-    with pytest.raises(ForeignError, match="exist only as a pickle file"):
+    with pytest.raises(ForeignError, match="are a pickle file"):
         models.load("hf:org/tiny")
     net.files = {"model.safetensors": 9}
     with pytest.raises(ForeignError, match="no config.json"):
@@ -200,7 +200,7 @@ def test_a_web_page_in_place_of_the_hub_is_named(net: Hub):
 
 @pytest.mark.parametrize("name", ["hf:", "hf:../x", "hf:a/b/c", "hf:a b", "hf:-x/y", "hf:x/..", "hf:" + "x" * 200])
 def test_what_is_no_id(net: Hub, name: str):
-    with pytest.raises(ForeignError, match="no id of a model"):
+    with pytest.raises(ForeignError, match="no model id"):
         models.load(name)
 
 
@@ -233,7 +233,7 @@ def test_a_host_opens_what_it_allows(net: Hub, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(hub.SETTING, "1")
     assert hub.access() is HOSTED
     for ask in (models.load, catalogue.find):
-        with pytest.raises(ForeignError, match="org/tiny.* is not among the models that this host opens"):
+        with pytest.raises(ForeignError, match="this host does not open .*org/tiny"):
             ask("hf:org/tiny")
     assert net.tokens == set() and net.fetched == []
     with pytest.raises(ForeignError, match="opens no folders"):

@@ -152,7 +152,7 @@ def test_madlad_chooses_a_language_by_its_own_token(is_added: bool, tmp_path: Pa
     model.save_pretrained(folder)
     lab = open_folder("folder:madlad", folder)
     assert set(lab.task.languages.ids) == {"de", "fr", "pt_BR"}
-    assert "as in <2de>; the model has de, fr, pt_BR" in lab.read("The cat").hint
+    assert "like <2de>; the model has de, fr, pt_BR" in lab.read("The cat").hint
     prompt = lab.read("<2pt_BR> The cat")
     assert lab.task.languages.ids["pt_BR"] in prompt.ids and not prompt.hint
     assert [text[:5] for _, text in lab.task.examples] == ["<2fr>", "<2de>"]

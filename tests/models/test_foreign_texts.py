@@ -199,7 +199,7 @@ def test_a_picture():
 
 @pytest.mark.parametrize("data", [b"", b"GIF89a", b"not a picture" * 99, picture()[:200]])
 def test_what_is_no_picture(data: bytes):
-    with pytest.raises(InputError, match="not a picture"):
+    with pytest.raises(InputError, match="not a readable picture"):
         lab_of("vit").read_picture(data)
 
 
@@ -223,7 +223,7 @@ def test_a_large_photograph_is_decoded_at_a_reduced_size():
 
 @pytest.mark.parametrize("form", ["GIF", "BMP", "TIFF", "EPS"])
 def test_other_formats_are_no_pictures_here(form: str):
-    with pytest.raises(InputError, match="not a picture"):
+    with pytest.raises(InputError, match="not a readable picture"):
         lab_of("vit").read_picture(encoded(form, 10, 10))
 
 

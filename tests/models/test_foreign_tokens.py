@@ -91,7 +91,7 @@ def test_a_token_without_a_row_is_named(tmp_path: Path):
     tokenizer.save_pretrained(folder)
     lab = open_folder("folder:wide", folder)
     word = tokenizer.convert_ids_to_tokens(rows)
-    with pytest.raises(InputError, match=f"“{word}” is token {rows} of the tokenizer, but the model has") as caught:
+    with pytest.raises(InputError, match=f"“{word}” is token {rows}, but the model has") as caught:
         lab.read(f"the {word} sat")
     assert (caught.value.start, caught.value.stop) == (4, 4 + len(word))
     assert lab.read("the sat").ids
@@ -120,7 +120,7 @@ def test_what_a_word_processor_makes_of_a_text_changes_nothing(name: str, typed:
 
 @pytest.mark.parametrize("load", [lambda: models.load("stories-softmax"), lambda: lab_of("gpt2")])
 def test_a_space_at_the_end_is_named(load: Callable[[], models.Lab]):
-    assert "ends in a space" in load().read("Tom had a ").hint and not load().read("Tom had a").hint
+    assert "final space" in load().read("Tom had a ").hint and not load().read("Tom had a").hint
 
 
 def test_capitals():

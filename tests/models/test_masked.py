@@ -152,7 +152,7 @@ def test_a_long_text_is_read_at_once(text: str):
 
 
 def test_nothing_is_refused():
-    with pytest.raises(InputError, match="hidden word") as error:
+    with pytest.raises(InputError, match="Type a sentence") as error:
         TASK.read("")
     assert (error.value.start, error.value.stop) == (0, 0)
 

@@ -166,7 +166,7 @@ def test_a_model_of_ours_goes_to_transformers_and_comes_back(name, plan, tmp_pat
 
 
 @pytest.mark.parametrize(("name", "reason"), [
-    ("stories-selective", "attention type"), ("masked-softmax", "both directions"),
+    ("stories-selective", "only softmax"), ("masked-softmax", "bidirectional"),
     ("translation-softmax", "encoder-decoder"), ("assignment-softmax", "tokenizer")])
 def test_models_of_ours_without_an_equal_architecture_are_refused(name, reason, tmp_path):
     with pytest.raises(StructureError, match=reason):

@@ -84,9 +84,9 @@ def test_selective_attention_subtracts_f():
 
 
 @pytest.mark.parametrize(("attention", "reason"), [
-    ("random", "of a table"), ("dense", "own vector"), ("factorized-dense", "own vector"),
-    ("fixed-random", "a number of a table"), ("factorized-random", "a number of a table"),
-    ("dense-softmax", "mixes them with other scores"), ("gau-softmax", "shares them between heads")])
+    ("random", "from a table"), ("dense", "query's vector"), ("factorized-dense", "query's vector"),
+    ("fixed-random", "from a table"), ("factorized-random", "from a table"),
+    ("dense-softmax", "mixes scores"), ("gau-softmax", "shares queries and keys")])
 def test_scores_without_query_and_key_are_named(attention: str, reason: str):
     with pytest.raises(StructureError, match=reason):
         make_lab(attention).score_parts(prompt_of(random_ids(1, 8)[0]), HeadPlan(), ("self", 0, 0), 3, 1)
@@ -179,7 +179,7 @@ def test_dimensions_of_an_imported_model_by_hand():
 
 
 def test_imported_models_without_queries_and_keys_say_so():
-    with pytest.raises(StructureError, match="more than one product of a query and a key"):
+    with pytest.raises(StructureError, match="more than one product of query and key"):
         lab_of("deberta").score_parts(lab_of("deberta").read(FOREIGN_TEXT), HeadPlan(), ("self", 0, 0), 3, 2)
     with pytest.raises(InputError, match="does not attend"):
         lab_of("gpt2").score_parts(lab_of("gpt2").read(FOREIGN_TEXT), HeadPlan(), ("self", 0, 0), 3, 5)

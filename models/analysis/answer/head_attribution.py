@@ -110,6 +110,6 @@ def token_id(lab: Lab, token: str | int, logits: torch.Tensor | None = None) -> 
         return ids[0] if logits is None or len(ids) == 1 else max(ids, key=lambda i: float(logits[i]))
     other = f" {token}" if f" {token}" in labels else token.strip() if token.strip() in labels else ""
     if other:
-        raise InputError(message("“{token}” is no token of this model; “{other}” is", token=cut(token), other=other))
-    raise InputError(message("“{token}” is no token of this model: choose one word piece, with its space before",
+        raise InputError(message("“{token}” is no token; “{other}” is", token=cut(token), other=other))
+    raise InputError(message("“{token}” is no token: choose one word piece, with its space before",
                              token=cut(token)))

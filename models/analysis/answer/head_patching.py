@@ -83,7 +83,7 @@ def patching_of(lab: Lab, prompt: Prompt, what: str = OUTPUT, token: str | int |
     first = int(after.argmax()) if token is None else token_id(lab, token, after)
     second = int(before.argmax()) if against is None else token_id(lab, against, before)
     if first == second:
-        raise InputError(message("both prompts have the answer “{token}”: choose a second prompt with another one",
+        raise InputError(message("both prompts have the answer “{token}”: change one",
                                  token=lab.task.labels[first]))
     differences = (logits[1:, first] - logits[1:, second]).double()
     old, new = (float(scores[first] - scores[second]) for scores in (before, after))

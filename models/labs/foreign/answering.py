@@ -72,8 +72,7 @@ class _Pass:
         with at_positions(body), residual.recording(positions) as record:
             self.logits: Tensor = lab.forward(inputs, prompt, plan, sink).logits[0].float()
         if not record.states:
-            raise StructureError(message("the layers of this model do not pass one hidden state per token to each "
-                                         "other"))
+            raise StructureError(message("this model's layers do not pass one hidden state per token"))
         self.states, self.layers, self.calls = record.states, record.layers, record.calls
         self.outputs = dict(outputs)
         self.has_one = len(self.outputs) == len(outputs)
@@ -82,11 +81,11 @@ class _Pass:
 
 def _check(lab: OpenedLab) -> None:
     if len(lab.kinds) > 1:
-        raise StructureError(message("this is not available for imported models with an encoder and a decoder"))
+        raise StructureError(message("not available for imported encoder-decoders"))
     if not isinstance(lab.task, (CausalReader, MaskedReader)):
-        raise StructureError(message("this model has no language-model head, so that it predicts no token"))
+        raise StructureError(message("this model predicts no tokens"))
     if lab.body is None:
-        raise StructureError(message("the language-model head of this model cannot be run by itself"))
+        raise StructureError(message("this model's language-model head cannot run by itself"))
 
 
 @torch.inference_mode()
@@ -110,7 +109,7 @@ def writes(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, position: int) -> Wri
     done = _Pass(lab, prompt, plan, [position])
     states = [state[0] for state in done.states]
     if not done.has_one:
-        raise StructureError(message("the layers of this model have several attentions"))
+        raise StructureError(message("this model's layers have several attentions"))
     heads, rest, biases = [], {"embedding": states[0]}, torch.zeros_like(states[0])
     for layer, module in enumerate(done.layers):
         if layer not in done.outputs:
@@ -143,8 +142,7 @@ def score_parts(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, address: Address
         if not (0 <= query < queries and 0 <= key < keys) or float(step.scores[head, query, key]) <= FORBIDDEN:
             raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
         if step.vectors is None:
-            raise StructureError(message("the scores of this layer are more than one product of a query and a key, so "
-                                         "that they cannot be split into dimensions"))
+            raise StructureError(message("the scores of this layer are more than one product of query and key"))
         of_queries, of_keys, factors = step.vectors
         factor = float(factors.expand(len(of_queries), queries, 1)[head, query, 0])
         dimensions = factor * of_queries[head, query].double() * of_keys[head, key].double()

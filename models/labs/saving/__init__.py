@@ -78,10 +78,9 @@ def check(lab: Lab, plan: HeadPlan) -> None:
 def check_plan(lab: Lab, plan: HeadPlan) -> None:
     """Raises StructureError if a plan has more than gates, and ValueError if it names a head that does not exist."""
     if any(state.constant for state in plan.heads.values()):
-        raise StructureError(message("constant heads cannot be saved: transformers has no such layer. Restore them, or "
-                                     "prune them"))
+        raise StructureError(message("constant heads cannot be saved: restore or prune them"))
     if plan.patches:
-        raise StructureError(message("patched heads cannot be saved, because their values depend on the second prompt"))
+        raise StructureError(message("patched heads cannot be saved: they depend on the second prompt"))
     if plan.scale != HeadPlan().scale:
         raise StructureError(message("a scale by log n cannot be saved: choose the model's own scale"))
     lab.check(plan)

@@ -125,8 +125,8 @@ def save(lab: ForeignLab, folder: Path, plan: HeadPlan) -> SavedModel:
     if model is None:
         model, removed = _checked(lab, config, folded.state, folded), 0
     if model is None:
-        raise StructureError(message("the gates of this model cannot be multiplied into its weights, because more "
-                                     "than one linear map reads the outputs of its heads"))
+        raise StructureError(message("this model's gates cannot enter its weights: several linear maps read the "
+                                     "heads' outputs"))
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     written = {path.name for path in folder.iterdir()}
@@ -151,8 +151,7 @@ def _sites(events: list[Any], state: Mapping[str, Tensor]) -> Iterator[Site]:
         match = next(iter(exact or [row for row in maps if row.given.shape[-1] == size]), None)
         name = None if match is None else names.get((match.weight.data_ptr(), match.weight.shape))
         if match is None or name is None:
-            raise StructureError(message("the layers of this model have no linear map that reads only the outputs of "
-                                         "the heads"))
+            raise StructureError(message("no linear map of this model reads only the heads' outputs"))
         yield Site(kind, layer, module, name, match.dim, record.outputs.shape[-1])
 
 
@@ -176,8 +175,8 @@ def _fold(state: dict[str, Tensor], sites: list[Site], gates: Gates) -> None:
         gate = gates[site.kind, site.layer]
         if site.output in seen:
             if not torch.equal(seen[site.output], gate):
-                raise StructureError(message("all layers of this model share one set of weights, so that a head can "
-                                             "only be saved with the same gate in every layer"))
+                raise StructureError(message("all layers share one set of weights, so a head needs the same gate in "
+                                             "every layer"))
             continue
         seen[site.output] = gate
         if bool((gate == 1).all()):

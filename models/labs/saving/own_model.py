@@ -44,16 +44,15 @@ def savable(lab: Lab) -> StackLab:
     Raises StructureError with the reason otherwise.
     """
     if not isinstance(lab, StackLab):
-        raise StructureError(message("no encoder-decoder of transformers has the parts of this model: RMSNorm before "
-                                     "each layer, RoPE, and an MLP without a gate"))
+        raise StructureError(message("transformers has no equal encoder-decoder: RMSNorm before each layer, RoPE, "
+                                     "MLP without a gate"))
     if lab.model.config.attention != "softmax":
-        raise StructureError(message("transformers has no layer with this attention type: only softmax attention can "
-                                     "be saved"))
+        raise StructureError(message("only softmax attention can be saved for transformers"))
     if not lab.model.config.causal:
-        raise StructureError(message("no model of transformers that reads in both directions has the parts of this "
-                                     "model: RMSNorm before each layer, RoPE, and an MLP without a gate"))
+        raise StructureError(message("transformers has no equal bidirectional model: RMSNorm before each layer, "
+                                     "RoPE, MLP without a gate"))
     if not isinstance(lab.task, StoriesReader):
-        raise StructureError(message("transformers has no tokenizer for the words of this model"))
+        raise StructureError(message("transformers has no tokenizer for this model"))
     return lab
 
 

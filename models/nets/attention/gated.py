@@ -25,7 +25,7 @@ class Gated(Softmax):
 
     title = N_("Gated")
     label, colour, dash = N_("gated"), 4, 0
-    line = N_("Softmax; each word scales a head's output by a gate.")
+    line = N_("Softmax; each word gates a head's output.")
     formula = N_("O = σ(x W_g) · softmax(q kᵀ / √d) v,  a gate per token and head")
     published = "Qiu et al. 2025, arXiv 2505.06708"
 

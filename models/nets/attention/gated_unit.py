@@ -75,7 +75,7 @@ class GauRelu2(GatedUnit):
 
     title = N_("Gated attention unit, relu²/n")
     label, colour, dash = N_("GAU relu²/n"), 7, 0
-    line = N_("Attention and MLP in one; weights are squares, and need not sum to 1.")
+    line = N_("Attention and MLP in one; weights are squares of scores.")
     formula = N_("A = relu(q kᵀ / √s)² / n,  n fixed at the trained length")
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9019"
     policies = ("trained", "fixed", "length")
@@ -154,7 +154,7 @@ class GauLogN(GatedUnit):
 
     title = N_("Gated attention unit, log n")
     label, colour, dash = N_("GAU log n"), 4, 2
-    line = N_("Attention and MLP in one, sharper the more words there are.")
+    line = N_("Attention and MLP in one, sharper with more words.")
     formula = "A = softmax(log₅₁₂(n) · q kᵀ / √s)"
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9052"
     policies = ("trained", "sqrt", "logn")

@@ -21,7 +21,7 @@ class LogN(Softmax):
 
     title = N_("Log n")
     label, colour, dash = N_("log n"), 2, 2
-    line = N_("Softmax, sharper the more words there are to look at (entropy-invariant).")
+    line = N_("Softmax, sharper with more words (entropy-invariant).")
     formula = "A = softmax(log₅₁₂(n) · q kᵀ / √d)"
     published = "Su Jianlin 2021, kexue.fm/archives/8823"
     trained_policy = ""

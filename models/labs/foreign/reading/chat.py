@@ -48,7 +48,7 @@ class ChatReader(CausalReader):
     def hint(self, ids: Sequence[int]) -> str:
         if not writes_date(self.tokenizer):
             return ""
-        return message("The chat template writes the date {date} in place of today's", date=f"{TODAY:%d %b %Y}")
+        return message("The chat template writes the date {date}, not today's", date=f"{TODAY:%d %b %Y}")
 
     def space_hint(self, text: str) -> str:
         """Returns no hint: the template follows the text, so a space at its end is not where the answer begins."""

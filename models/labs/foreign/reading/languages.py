@@ -88,7 +88,7 @@ def choice_of(text: str, languages: Languages) -> Choice:
         return Choice()
     for code in filter(None, match.groups()):
         if code not in languages.ids:
-            raise InputError(message("The model has no language “{code}”; it has {codes}", code=code,
+            raise InputError(message("no language “{code}”; the model has {codes}", code=code,
                                      codes=languages.some), match.start(), match.end())
     if languages.inline:
         return Choice(None, languages.ids[match[2]])

@@ -105,8 +105,8 @@ class TextReader(Reader):
         for i in kept:
             if encoded.ids[i] >= self.vocabulary:
                 start, stop = encoded.starts[i], encoded.stops[i]
-                raise InputError(message("“{word}” is token {id} of the tokenizer, but the model has embeddings of "
-                                         "only {rows} tokens: remove the word", word=encoded.text[start:stop],
+                raise InputError(message("“{word}” is token {id}, but the model has "
+                                         "only {rows} embeddings: remove the word", word=encoded.text[start:stop],
                                          id=encoded.ids[i],
                                          rows=self.vocabulary), start, max(stop, start + 1))
 
@@ -128,7 +128,7 @@ class TextReader(Reader):
         typed = dict.fromkeys(encoded.text[encoded.starts[i]:encoded.stops[i]].strip() for i in body
                               if encoded.ids[i] in special)
         controls = set(self.tokenizer.all_special_tokens)
-        known: list[str] = [message("“{token}” is read as a control token, not as text", token=token)
+        known: list[str] = [message("“{token}” is read as a control token", token=token)
                             for token in typed if token in controls and token != self.separator]
         if unknown := [f"“{cut(word)}”" for word in typed if word and word not in controls]:
             known.append(message("not in the vocabulary: {words}", words=listed(unknown[:ROWS])))
@@ -152,7 +152,7 @@ class TextReader(Reader):
         named = (self.config.architectures or [""])[0]
         if self.title != TextReader.title or re.search(r"(Model|Encoder|Tower|Backbone)$|^$", named):
             return ""
-        return message("The prediction of {name} is not shown, only the vectors from which it is made", name=named)
+        return message("The prediction of {name} is not shown, only its vectors", name=named)
 
     def logits(self, output: Any) -> Tensor:
         """Returns the logits of a model's output, (B, N, V) or (B, classes)."""
@@ -265,7 +265,7 @@ class MaskedReader(HidesWords, TextReader):
     def hint(self, ids: Sequence[int]) -> str:
         if self.tokenizer.mask_token_id in ids:
             return ""
-        return message("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below")
+        return message("Nothing is hidden: write [MASK], or put a word in [brackets]")
 
     def answer(self, prompt: Prompt, result: Result) -> Answer:
         return predict_tokens(prompt, result, self.labels)
@@ -298,8 +298,14 @@ class Seq2SeqReader(TextReader):
                           [stop + choice.start for stop in encoded.stops], encoded.body, typed)
         prompt = self.prompt(shifted, [-1] * len(ids), text, limit or self.limit)
         if choice.target is None:
-            return replace(prompt, hint=message("Choose a language in front of the text, as in {code}; the model has "
-                                                "{codes}", code=self.languages.form.format(min(self.languages.ids)),
+            return replace(prompt, hint=message("Begin the "
+                                                "text with "
+                                                "a "
+                                                "language, "
+                                                "like "
+                                                "{code}; "
+                                                "the model "
+                                                "has {codes}", code=self.languages.form.format(min(self.languages.ids)),
                                                 codes=self.languages.some)
                            ) if self.languages else prompt
         return prompt if self.languages.inline else TranslationPrompt(**vars(prompt), first=choice.target)

@@ -58,7 +58,7 @@ def framed(tokenizer: Any, text: str) -> Framed:
     content = whole[len(before):len(whole) - len(after)]
     start = text.find(content)
     if not (whole.startswith(before) and whole.endswith(after)) or start < 0:
-        raise InputError(message("The model's chat template changes this text"), 0, len(text))
+        raise InputError(message("The chat template changes this text"), 0, len(text))
     return Framed(before, content, after, start)
 
 
@@ -75,7 +75,7 @@ def _rendered(tokenizer: Any, form: Form, text: str, render: Render = in_child) 
     try:
         rendered = render(tokenizer.get_chat_template(), tokenizer.special_tokens_map, form(text))
     except Exception as error:  # the tokenizer's file can have anything in place of a template
-        raise InputError(message("The model's chat template fails on this text"), 0, len(text)) from error
+        raise InputError(message("The chat template fails on this text"), 0, len(text)) from error
     if rendered is None:
-        raise InputError(message("The model's chat template fails on this text"), 0, len(text))
+        raise InputError(message("The chat template fails on this text"), 0, len(text))
     return rendered

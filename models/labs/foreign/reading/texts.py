@@ -142,7 +142,7 @@ def unmark(text: str, mask_token: str | None, special: Collection[str] = ()) -> 
             last = match.end()
             continue
         if mask_token is None:
-            raise InputError(message("The tokenizer of this model has no mask token: set mask_token in "
+            raise InputError(message("The tokenizer has no mask token: set mask_token in "
                                      "tokenizer_config.json"), match.start(), match.end())
         if word is None or match[0] == mask_token:
             lead = " " if match[0].startswith(" ") else ""
@@ -202,7 +202,7 @@ def encode(tokenizer: Any, text: str, with_special: bool = True) -> Encoded:
     except BaseException as error:  # a Rust library panics if a regular expression fails on this text
         if not is_panic(error):
             raise
-        raise InputError(message("The model's tokenizer fails on this text"), 0, len(text)) from error
+        raise InputError(message("The tokenizer fails on this text"), 0, len(text)) from error
     added = encoding["special_tokens_mask"]
     own = [i for i, is_added in enumerate(added) if not is_added]
     body = (own[0], own[-1] + 1) if own else (0, 0)

@@ -152,12 +152,12 @@ def open_picture(data: bytes) -> Image.Image:
                                          size=width * height / 1e6, most=MOST_DECODED / 1e6))
             return ImageOps.exif_transpose(picture).convert("RGB")
     except Image.DecompressionBombError as error:
-        raise InputError(message("This picture is too large; at most {most:,.0f} megapixels are read",
+        raise InputError(message("This picture is too large (at most {most:,.0f} megapixels)",
                                  most=MOST_DECODED / 1e6)) from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(message("This file is not a picture that could be read")) from error
+        raise InputError(message("This file is not a readable picture")) from error
 
 
 def _pair(size: Any) -> tuple[int, int]:

@@ -150,7 +150,7 @@ def head_of(model: Any, body: nn.Module, inputs: Mapping[str, Any], output: Any,
             result = last if norm is None else _applied(norm, last)
             if result is not None and result.shape == expected.shape and close(result, expected):
                 return Head(model, inputs, output, norm)
-    raise StructureError(message("the output head of this model does not read a normalised output of its last layer"))
+    raise StructureError(message("this model's output head does not read its normalised last layer"))
 
 
 def _applied(norm: nn.Module, x: Tensor) -> Tensor | None:
@@ -173,8 +173,7 @@ def layer_writes(state: Tensor, after: Tensor, layer: nn.Module, calls: Sequence
     match = next((call for call in calls if call.given.shape[-1] == len(joined) and torch.equal(call.given[0], joined)
                   and _matrix(call) is not None), None)
     if match is None:
-        raise StructureError(message("the layers of this model have no linear map that reads only the outputs of the "
-                                     "heads"))
+        raise StructureError(message("no linear map of this model reads only the heads' outputs"))
     weight, change = _matrix(match), after - state
     assert weight is not None
     heads = torch.einsum("hd, hdc -> hc", outputs, weight.unflatten(0, (len(outputs), -1)))
@@ -195,8 +194,8 @@ def layer_writes(state: Tensor, after: Tensor, layer: nn.Module, calls: Sequence
                 of_heads = factor * gain * (heads - centre)
                 attended = factor * (call.returned[0] + bias)
                 return of_heads, attended - of_heads.sum(0), change - attended
-    raise StructureError(message("in the layers of this model, the outputs of heads and MLP do not add up to the "
-                                 "change of the hidden state, so their contributions cannot be separated"))
+    raise StructureError(message("in this model, the outputs of heads and MLP do not add up to the change of the "
+                                 "hidden state"))
 
 
 def _matrix(call: Call) -> Tensor | None:
@@ -227,7 +226,7 @@ def final_gain(norm: nn.Module | None, x: Tensor) -> tuple[Tensor, bool, Tensor 
         gain = weight * (centred.square().mean() + eps).rsqrt()
         if close(centred * gain + shift, after):
             return gain, is_centred, bias if isinstance(bias, Tensor) else None
-    raise StructureError(message("this model's final norm is neither LayerNorm nor RMSNorm"))
+    raise StructureError(message("its final norm is neither LayerNorm nor RMSNorm"))
 
 
 def unembedding(head: Head, normed: Tensor, tokens: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -240,5 +239,5 @@ def unembedding(head: Head, normed: Tensor, tokens: Sequence[int]) -> tuple[Tens
     with torch.no_grad():
         twice = head.read(2 * normed.unsqueeze(0))[0, list(tokens)]
     if not close(2 * rows @ normed + biases, twice):
-        raise StructureError(message("between this model's last layer and its logits there is more than a linear map"))
+        raise StructureError(message("this model's logits are more than a linear map of its last layer"))
     return rows, biases
