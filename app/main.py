@@ -57,8 +57,7 @@ serving.prepare()
 try:
     default_model()
 except LookupError:
-    st.error(_("No model was found, or no model can be read. Restore the models with: git checkout -- "
-               "models/checkpoints"))
+    st.error(_("No model can be read. Restore them: git checkout -- models/checkpoints"))
     st.stop()
 # Links name the page in the query, as part of the state. These paths keep older links working.
 st.navigation([st.Page(at(page), title=_(PAGES.get(page, PAGES[FIRST_PAGE])), url_path=page, default=page == FIRST_PAGE)

@@ -35,7 +35,8 @@ def find(name: str) -> Lab:
     """
     lab = _labs.get(name)
     if lab is None:
-        raise CheckpointError(message("This trained model is no longer in memory: train it again"))
+        raise CheckpointError(message("This trained model is no longer in memory: train it again on the page "
+                                      "*Training*"))
     return lab
 
 

@@ -43,17 +43,17 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
     factor = f"{math.log(n) / math.log(base):.2f}"
     if not causal:
         if n <= base:
-            return _("Entropy-invariant softmax multiplies the scores by {factor}: this text has {n} tokens and the "
-                     "base is at least as large, so every row gets flatter. With a base below {n} rows get sharper.",
+            return _("Entropy-invariant softmax multiplies the scores by {factor}: every row gets flatter. With a "
+                     "base below {n}, the number of tokens, rows get sharper.",
                      factor=factor, n=n)
-        return _("Entropy-invariant softmax multiplies the scores by {factor}: every query sees all {n} tokens, so "
-                 "every row gets sharper.", factor=factor, n=n)
+        return _("Entropy-invariant softmax multiplies the scores by {factor}: every query sees "
+                 "all {n} tokens, so every row gets sharper.", factor=factor, n=n)
     if n <= base:
-        return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens, and by less "
-                 "before it: the base is at least {n}, so every row gets flatter. With a base below {n} the last rows "
-                 "get sharper.", factor=factor, n=n)
+        return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} "
+                 "tokens, by less before it: every row gets flatter. With a base below {n} the "
+                 "last rows get sharper.", factor=factor, n=n)
     return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens and by 1 at token "
-             "{base}: rows before it get flatter, rows after it sharper, so that entropy grows less with n.",
+             "{base}: rows before it get flatter, rows after it sharper.",
              factor=factor, n=n, base=base)
 
 

@@ -32,9 +32,9 @@ LENGTHS = {"normalisation-reading": ("masked-gau-relu2",),
            "normalisation-relu2": ("masked-gau-relu2",),
            "selective-longer": ("assignment-selective", "assignment-softmax", "assignment-log-n", "assignment-random"),
            "gated-longer": ("stories-softmax", "stories-gated")}
-LENGTH_NOTE = N_("Held-out text at each length. Bars: ± one standard error over texts, and the standard deviation over "
-                 "seeds where several were trained. Normaliser: softmax divides a row by a sum Z.")
-PAPA_NOTE = N_("Bars: ± one standard deviation over three probes, for the random order over three orders.")
+LENGTH_NOTE = N_("Held-out texts. Bars: ± one standard error over texts, and the standard deviation over seeds, where "
+                 "there are several. Normaliser: softmax divides a row by a sum Z.")
+PAPA_NOTE = N_("Bars: ± one standard deviation over three probes, or three random orders.")
 
 
 def charts(claim: Claim, statement: Statement) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ def charts(claim: Claim, statement: Statement) -> list[dict[str, Any]]:
         shown += _lengths(LENGTHS[statement.key])
     if claim.curves is not None:
         shown.append(_figure(_("Learning curves"), chart_spec(claim.curves, learning=True), _("Learning curves"),
-                             claim.key, "curves", _("Loss on texts that are neither trained on nor reported.")))
+                             claim.key, "curves", _("Loss on texts neither trained on nor reported.")))
     return shown
 
 

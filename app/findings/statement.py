@@ -80,9 +80,9 @@ def detail(claim: Claim, statement: Statement) -> dict[str, Any]:
     """Returns the opened statement without its charts; every text is data."""
     methods = [_(claim.setting)]
     if claim.waiting:
-        methods.append(_("These models will be trained again, because a better learning rate was found. Until then "
-                         "their weights are not compared with others. Results over several seeds come from models that "
-                         "were trained at the better rate. {names}", names=", ".join(claim.waiting)))
+        methods.append(_("These models will be trained again at a better learning "
+                         "rate; until then their weights are not compared. Results "
+                         "over several seeds are at the better rate. {names}", names=", ".join(claim.waiting)))
     return row(statement) | {
         "source": linked(claim.source), "facts": [[name, linked(text)] for name, text in _facts(statement)],
         "table": _table(statement.table), "parts": _table(statement.parts), "command": statement.command,
@@ -108,8 +108,8 @@ def _facts(statement: Statement) -> list[tuple[str, str]]:
     if verdict.why:
         facts.append((_("Note"), _(verdict.why)))
     if verdict.p is not None and verdict.q is not None:
-        facts.append((_("Significance"), _("p = {p:.3g}; corrected for all statements q = {q:.3g} (significant up to "
-                                           "0.05)", p=verdict.p, q=verdict.q)))
+        facts.append((_("Significance"), _("p = {p:.3g}; corrected q = {q:.3g} "
+                                           "(significant up to 0.05)", p=verdict.p, q=verdict.q)))
     return facts
 
 

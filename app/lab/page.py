@@ -63,7 +63,7 @@ def _parts(view: View, problems: Sequence[str], waits: bool = True) -> list[Part
                 "notice": _notice(reading, state), "problems": [_(problem) for problem in problems],
                 "large": state.teach, "tools": [tool.entry for tool in thing_tools]}
     if not past.past and state.lab.tool not in {tool.key for tool in thing_tools}:
-        content["problems"].append(_("The link asks for a tool that this model and text do not have."))
+        content["problems"].append(_("The link's tool is not available for this model and text."))
     content["thing"], content["lesson"] = state.lab.thing, lesson.content(view)
     if content["model"]["untrained"]:
         content |= {"answer": None, "guesses": None, "contributions": None}
@@ -114,7 +114,6 @@ def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
     if _is_untrained(lab):
         messages = [_("Random weights: this model was not trained, so its answers mean nothing."), *messages]
     if lab.constant is None and any(head.constant for head in state.plan.heads.values()):
-        messages = [_("Some heads are set to constant, but their matrices have not been made yet. Make them in "
-                      "Models."), *messages]
+        messages = [_("Constant heads have no matrices yet. Make them in Models."), *messages]
     actions = text.actions(lab, reading, state)
     return {"message": " ".join(messages), "actions": actions} if messages or actions else None

@@ -57,20 +57,20 @@ class Room:
 
 
 PASSES = Rate("passes", 1000, 1000 * PER_ADDRESS, refusal=N_(
-    "This host allows each visitor {most:,} model passes per minute. You can go on in {seconds} s."))
+    "At most {most:,} model passes per minute. You can go on in {seconds} s."))
 GENERATIONS = Rate("generations", 20, 20 * PER_ADDRESS, refusal=N_(
-    "This host allows each visitor {most:,} continuations per minute. You can go on in {seconds} s."))
+    "At most {most:,} continuations per minute. You can go on in {seconds} s."))
 DOWNLOADS = Rate("downloads", 6, 6 * PER_ADDRESS, refusal=N_(
-    "This host allows each visitor {most:,} requests to the Hub per minute. You can go on in {seconds} s."))
+    "At most {most:,} requests to the Hub per minute. You can go on in {seconds} s."))
 # seconds of a processor: of everything that a visit computes and draws, and of beam searches alone
 WORK = Rate("work", 30, math.inf)
 SEARCHES = Rate("searches", 20, 40, refusal=N_(
-    "This host allows each visitor {most:,} s of translating per minute. You can go on in {seconds} s."))
+    "At most {most:,} s of translating per minute. You can go on in {seconds} s."))
 # requests to the events route and websocket messages; a drag sends one per animation frame
 MESSAGES = Rate("messages", 240, 2400, seconds=4)
 BYTES = Rate("bytes", 2 * MB, 32 * MB, seconds=4)
 TRAININGS = Rate("trainings", 6, 6 * PER_ADDRESS, refusal=N_(
-    "This host allows each visitor {most:,} trainings per minute. You can go on in {seconds} s."))
+    "At most {most:,} trainings per minute. You can go on in {seconds} s."))
 ALL = (PASSES, GENERATIONS, DOWNLOADS, TRAININGS, WORK, SEARCHES, MESSAGES, BYTES)
 
 REQUESTS = Room("requests", visit=8, address=400)  # requests to the events route that have no response yet

@@ -24,7 +24,7 @@ from app.state.pages.search import Search
 from app.state.pages.selection import Selection
 from app.state.pages.training_view import TrainingView
 from app.state.shared import fit, fits_memory
-from app.texts import LANGUAGES, N_
+from app.texts import LANGUAGES
 from models import catalogue
 from models.errors import InputError
 from models.generate.sampling import Sampling
@@ -62,29 +62,31 @@ class Field:
     is_setting: bool = False
 
 
-def _one_of(problem: str, known: Collection[str]) -> Callable[[str, LabState], Read]:
+def _unknown(text: str) -> list[str]:
+    return [message("The link has an unknown setting, “{text}”. The default is used.", text=cut(text))]
+
+
+def _one_of(known: Collection[str]) -> Callable[[str, LabState], Read]:
     def parse(text: str, state: LabState) -> Read:
-        default = next(iter(known))
-        return (text, []) if text in known else (default, [message(problem, text=cut(text))])
+        return (text, []) if text in known else (next(iter(known)), _unknown(text))
     return parse
 
 
-def _number(problem: str, most: int, default: int) -> Callable[[str, LabState], Read]:
+def _number(most: int, default: int) -> Callable[[str, LabState], Read]:
     def parse(text: str, state: LabState) -> Read:
         if re.fullmatch(r"\d{1,9}", text, re.ASCII) and int(text) <= most:
             return int(text), []
-        return default, [message(problem, text=cut(text), most=most)]
+        return default, _unknown(text)
     return parse
 
 
-def _by(problem: str, view: type[Search] | type[AnswerView] | type[Sampling] | type[LabView]) -> (
-        Callable[[str, LabState], Read]):
+def _by(view: type[Search] | type[AnswerView] | type[Sampling] | type[LabView]) -> Callable[[str, LabState], Read]:
     """Returns a parser for a value class that has a `parse` method and a default for every argument."""
     def parse(text: str, state: LabState) -> Read:
         try:
             return view.parse(text), []
         except ValueError:
-            return view(), [message(problem, text=cut(text))]
+            return view(), _unknown(text)
     return parse
 
 
@@ -92,24 +94,24 @@ def _parse_model(text: str, state: LabState) -> Read:
     try:
         return catalogue.find(text).name, []
     except ForeignError as error:
-        return state.model, [message("{name}: {error}. Open it on this page, if this host allows it.",
+        return state.model, [message("{name}: {error}. Open it on this page.",
                                      name=cut(text.removeprefix("hf:")), error=str(error))]
     except CheckpointError as error:
         return state.model, [message("{error}. {model} was opened instead.", error=str(error), model=state.model)]
     except ValueError:
-        return state.model, [message("There is no model “{text}”, which the link asks for. {model} was opened "
-                                     "instead.", text=cut(text), model=state.model)]
+        return state.model, [message("The link's model “{text}” does not exist. "
+                                     "{model} was opened.", text=cut(text), model=state.model)]
 
 
 def _parse_text(text: str, state: LabState) -> Read:
     text = unix_lines(text)
     damaged: list[str] = []
     if "\ufffd" in text:
-        damaged = [message("The link was cut or changed on its way: a character of its text could not be read.")]
+        damaged = [message("The link was cut or changed: a character could not be read.")]
     if len(text) <= MAX_TEXT:
         return text, damaged
-    return text[:MAX_TEXT], [*damaged, message("The link's text has {count:,} characters; the first {most:,} were "
-                                               "kept.", count=len(text), most=MAX_TEXT)]
+    return text[:MAX_TEXT], [*damaged, message("The text has {count:,} characters; "
+                                               "the first {most:,} were kept.", count=len(text), most=MAX_TEXT)]
 
 
 def _names(names: Sequence[str]) -> str:
@@ -131,13 +133,13 @@ def _parse_compared(text: str, state: LabState) -> Read:
             unknown.append(f"“{cut(name)}”")
     problems: list[str] = []
     if unknown:
-        problems.append(message("There is no model {names}, which "
-                                "the link compares. It was left out.", names=", ".join(unknown[:3])))
+        problems.append(message("The link's model {names} does not exist and was left "
+                                "out.", names=", ".join(unknown[:3])))
     if strange:
-        problems.append(message("{names} cannot be compared with {model}, because they do not read the same texts.",
+        problems.append(message("{names} and {model} read different texts: they cannot be compared.",
                                 names=", ".join(strange[:3]), model=state.model))
     if len(fitting) > MAX_COMPARED:
-        problems.append(message("At most four models can be compared; {names} was left out.",
+        problems.append(message("At most four models are compared; {names} was left out.",
                                 names=", ".join(fitting[MAX_COMPARED:][:3])))
     return tuple(fitting[:MAX_COMPARED]), problems
 
@@ -146,7 +148,7 @@ def _parse_plan(text: str, state: LabState) -> Read:
     plan, unread = HeadPlan.read(text)
     plan, outside = fit(plan, state.models)
     parts = (unread + outside)[:4]
-    return plan, [message("A part of the link's plan was left out: {parts}.", parts=listed(parts,
+    return plan, [message("Parts of the link's plan were left out: {parts}.", parts=listed(parts,
                           "; "))] if parts else []
 
 
@@ -160,8 +162,8 @@ def _parse_selection(text: str, state: LabState) -> Read:
             return selection, []
     except ValueError:
         pass
-    return Selection().within(shape), [message("This model has no head “{text}”, which the link selects. The first "
-                                               "head is selected.",
+    return Selection().within(shape), [message("This model has no head “{text}” of the link. The first head is "
+                                               "selected.",
                                                text=cut(text))]
 
 
@@ -169,30 +171,26 @@ def _parse_budgets(text: str, state: LabState) -> Read:
     kept = tuple(map(int, text.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", text, re.ASCII) else ()
     if kept and min(kept) >= MIN_BUDGET and fits_memory(state.model, kept):
         return kept, []
-    return (), [message("This model cannot use the memory budgets "
-                        "“{text}” of the link. All tokens are kept.", text=cut(text))]
+    return (), [message("This model has no memory budgets “{text}” of the link. All tokens are kept.", text=cut(text))]
 
 
 def _parse_lesson(text: str, state: LabState) -> Read:
     try:
         return Place.parse(text), []
     except ValueError:
-        return None, [message("The link points to lesson step “{step}”, which does not exist. "
-                              "Choose another lesson.", step=cut(text))]
+        return None, [message("The link's lesson step “{step}” does not exist. Choose another lesson.", step=cut(text))]
 
 
 def _parse_answer(text: str, state: LabState) -> Read:
     question = step_at(state.lesson).question if state.lesson else None
     known = question is not None and (text == SHOWN or text in [*CHOICES[:len(question.choices)]])
-    return (text, []) if known else ("", [message("The link answers the question with “{answer}”, which is not one of "
-                                                  "its choices. Choose an answer.",
+    return (text, []) if known else ("", [message("The link's answer “{answer}” is not a choice. Choose an answer.",
                                      answer=cut(text))])
 
 
 def _parse_chat(text: str, state: LabState) -> Read:
     if text == "1" and not catalogue.find(state.model).task.chats:
-        return False, [message("The link asks for a chat template, which this model does not have. The text is read "
-                               "as it is.")]
+        return False, [message("This model has no chat template for the link; the text is read as it is.")]
     return text == "1", []
 
 
@@ -204,31 +202,23 @@ def _parse_training(text: str, state: LabState) -> Read:
 
 
 FIELDS = (
-    Field("page", "page", _one_of(N_("The link has an unknown page, “{text}”. The default is used."), PAGES)),
+    Field("page", "page", _one_of(PAGES)),
     Field("model", "model", _parse_model),
     Field("text", "text", _parse_text),
     Field("chat", "chat", _parse_chat, lambda chat: str(int(chat))),
     Field("with", "compared", _parse_compared, _names),
     Field("plan", "plan", _parse_plan),
     Field("at", "selection", _parse_selection),
-    Field("ask", "prediction", _number(
-        N_("The link has an unknown prediction, “{text}” (it must be "
-           "a number from 0 to {most:,}). The default is used."), MAX_ASKED, LAST)),
+    Field("ask", "prediction", _number(MAX_ASKED, LAST)),
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets))),
-    Field("draw", "sampling", _by(N_(
-        "The link has unknown settings of the continuation, “{text}” (it must be temperature, top-p and seed). The "
-        "default is used."), Sampling)),
-    Field("need", "search", _by(N_(
-        "The link has an unknown search for minimal heads, “{text}”. The default is used."), Search)),
+    Field("draw", "sampling", _by(Sampling)),
+    Field("need", "search", _by(Search)),
     Field("source", "source", _parse_text),
-    Field("tokens", "explanation", _by(N_("The link has an unknown choice "
-                                          "of tokens, “{text}”. The default is used."), AnswerView)),
-    Field("lab", "lab", _by(N_("The link has an unknown view of the lab, “{text}”. The default is used."), LabView)),
+    Field("tokens", "explanation", _by(AnswerView)),
+    Field("lab", "lab", _by(LabView)),
     Field("train", "training", _parse_training),
-    Field("claim", "claim", _one_of(N_("The link has an unknown claim, “{text}”. The default is used."), CLAIMS)),
-    Field("lang", "language", _one_of(N_("The link has an unknown "
-                                         "language, “{text}”. The default is used."), LANGUAGES),
-          is_setting=True),
+    Field("claim", "claim", _one_of(CLAIMS)),
+    Field("lang", "language", _one_of(LANGUAGES), is_setting=True),
     Field("lesson", "lesson", _parse_lesson, is_setting=True),
     Field("say", "answer", _parse_answer, is_setting=True),
     Field("teach", "teach", lambda text, state: (text == "1", []), lambda teach: str(int(teach)), is_setting=True),

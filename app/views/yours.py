@@ -29,20 +29,16 @@ ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
 SUGGESTED = hub.HOSTED.allowed  # small, well-known models; a host opens no others
 # groups of suggested models: (type of model, what can be observed, names of the models)
 GROUPS = (
-    (N_("Language models"), N_("They predict the next token. See which earlier words each head looks at, and prune "
-                               "heads while the model writes."),
+    (N_("Language models"), N_("They predict the next token. See which earlier words each head looks at."),
      ("openai-community/gpt2", "distilbert/distilgpt2", "EleutherAI/pythia-70m", "EleutherAI/pythia-160m",
       "HuggingFaceTB/SmolLM2-135M")),
-    (N_("Masked language models"), N_("They read the words on both sides. Put a word in [brackets], and the model "
-                                      "predicts it."),
+    (N_("Masked language models"), N_("They read both sides: put a word in [brackets], and the model predicts it."),
      ("google-bert/bert-base-uncased", "distilbert/distilbert-base-uncased", "FacebookAI/roberta-base",
       "albert/albert-base-v2", "google/electra-small-generator", "microsoft/mpnet-base")),
-    (N_("Sentence models"), N_("One computes a vector of a sentence, one classifies its sentiment. See how much either "
-                               "changes when a head is pruned."),
+    (N_("Sentence models"), N_("One computes a vector of a sentence, one classifies its sentiment."),
      ("sentence-transformers/all-MiniLM-L6-v2", "distilbert/distilbert-base-uncased-finetuned-sst-2-english")),
     (N_("Encoder-decoder and vision models"),
-     N_("T5 rewrites a text and has three attention blocks. ViT classifies a picture, which it reads patch "
-        "by patch."),
+     N_("T5 rewrites a text, with three attention blocks. ViT classifies a picture patch by patch."),
      ("google-t5/t5-small", "google/vit-base-patch16-224")))
 _TYPED = "typed folder"  # key of the path that was opened last
 SHORT = {"distilbert/distilbert-base-uncased-finetuned-sst-2-english": "distilbert-sst-2"}
@@ -54,7 +50,7 @@ def page() -> None:
 
 def _draw() -> None:
     st.markdown("## " + _("Choose a model"))
-    st.markdown(_("Rows are ways to attend, columns are tasks. Each dot is a model: press it to open it in the lab."))
+    st.markdown(_("Rows are attention types, columns tasks. Press a dot to open its model in the lab."))
     shelf.draw()
     with st.container(key="yours"):  # style.css stacks the parts on a narrow screen
         forms, about = st.columns([58, 42], gap="large")
@@ -87,10 +83,9 @@ def _take(name: str) -> None:
 
 
 def _about() -> None:
-    st.markdown(_("Open a model of `transformers` and change its heads like those of our models: encoders (BERT, "
-                  "RoBERTa, ELECTRA, DistilBERT, ALBERT, MPNet, DeBERTa), decoders (GPT-2, OPT, GPT-NeoX, Llama, "
-                  "Mistral, Phi-3, Qwen3, Gemma 3), encoder-decoders (T5, BART, Marian), and vision Transformers "
-                  "(ViT). Only safetensors are read, and no code of a model is ever run."))
+    st.markdown(_("Open a model of `transformers`: encoders (BERT, RoBERTa, DeBERTa), decoders (GPT-2, Llama, Qwen3, "
+                  "Gemma 3), encoder-decoders (T5, BART, Marian), vision Transformers (ViT) and others. Only "
+                  "safetensors are read; a model's code is never run."))
 
 
 def _forms() -> Lab | None:
@@ -122,7 +117,7 @@ def _from_hub(hosted: bool) -> None:
                               accept_new_options=not hosted, placeholder=_("organisation/name"),
                               help=_("This host opens these models") if hosted else _("Type any id, or choose one"))
         st.button(_("Check size"), key="look", disabled=not chosen, on_click=_look,
-                  help=_("Shows the size of the model before anything is loaded"))
+                  help=_("Shows the size before anything is loaded"))
     repo, message, can_load = st.session_state.get(session.LOOKED, ("", "", False))
     if not repo or repo != chosen:
         return
@@ -154,8 +149,7 @@ def _size(name: str) -> tuple[str, bool]:
                        download=estimate.download / 1e6, memory=estimate.memory / 1e6, count=len(estimate.files)), True
     except hub.UnreachableError as error:
         if hub.here(name) is not None:
-            return message("The Hub cannot be reached. This machine has "
-                           "a copy of the model, which can be loaded."), True
+            return message("The Hub cannot be reached; the copy on this machine can be loaded."), True
         return message("{error}.", error=str(error)), False
     except ForeignError as error:
         return message("{error}.", error=str(error)), False

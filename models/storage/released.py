@@ -63,7 +63,7 @@ def _downloaded(name: str, repository: str, commit: str) -> Path:
             raise ValueError(message("{name} could not be downloaded from {repository} ({setting}): {reason}",
                                      name=name, repository=repository, setting=SETTING, reason=reason)) from error
         if hashlib.sha256(path.read_bytes()).hexdigest() != expected:
-            raise ValueError(message("{file} of {name} in {repository} is not released: its SHA-256 differs",
+            raise ValueError(message("{file} of {name} in {repository} is not the released file: its SHA-256 differs",
                                      file=file, name=name, repository=repository))
     return path.parent
 

@@ -55,7 +55,7 @@ def test_counts_in_words():
 
 def test_measured_budgets_can_be_chosen(measurements):
     choices = forgetting.choices(load("stories-selective"))
-    assert choices["Keep 1/4 of the tokens while writing: 64, 64, 64, 64 by layer"] == (64,) * 4
+    assert choices["Keep 1/4 of the tokens: 64, 64, 64, 64 by layer"] == (64,) * 4
     assert choices["Keep all tokens while writing"] == ()
     assert "1/1" not in " ".join(choices)
 
@@ -64,7 +64,7 @@ def test_the_curve(measurements):
     header = sent(opened(model="stories-selective", lab="all.memory"), "lab")[0]["tool"]
     text = json.dumps(header)
     assert header["key"] == "all.memory"
-    assert "With 1/2 of its memory, its perplexity is no higher than that of softmax" in text
+    assert "With 1/2 of its memory, its perplexity is no higher than softmax's" in text
 
 
 def test_a_measurement_of_other_weights_is_not_shown(measurements, tmp_path):

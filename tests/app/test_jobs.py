@@ -106,5 +106,5 @@ def test_an_unexpected_error_of_a_job_is_reported_by_its_class_only():
     job = Job("Opening", work)
     with pytest.raises(KeyError):  # the thread raises the error again, so that it is logged
         job._run()
-    assert ended(job).problem == ("This could not be computed, because of an error in the program "
-                                  "(KeyError). Try again; if it fails again, change the text or the heads.")
+    assert ended(job).problem == (
+        "An error in the program (KeyError). Try again; if it fails again, change the text or the heads.")

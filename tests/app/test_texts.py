@@ -297,7 +297,7 @@ def test_another_script_gets_a_note():
         notice = sent(opened(lang="zh", text=text), "lab")[0]["notice"]
         assert ("这个模型只用英文文本训练过" in str(notice)) is is_told, text
     notice = sent(opened(text="今天天气很好。"), "lab")[0]["notice"]
-    assert "this model was trained on English texts only" in notice["message"]
+    assert "this model was trained on English only" in notice["message"]
 
 
 @pytest.mark.parametrize("language", OTHERS)

@@ -157,7 +157,7 @@ def test_the_result_of_a_guess_appears_after_the_step_and_the_last_question_can_
     choices, because = panel(page).locator(".choice"), panel(page).locator(".because")
     expect(page.locator(".answer .word")).to_be_hidden()
     choices.nth(1).click()
-    expect(because).to_have_text("Now try it: you will see whether you guessed right.")
+    expect(because).to_have_text("Now try it: did you guess right?")
     expect(page.locator(".answer .word")).to_have_text("play")
     expect(panel(page).locator(".right, .wrong")).to_have_count(0)
     do(page, steps[0])

@@ -194,7 +194,7 @@ def test_a_web_page_in_place_of_the_hub_is_named(net: Hub):
     """A login page of a network or of a mirror answers every request with status 200."""
     page = "<!doctype html><title>Log in</title>"
     net.error = json.JSONDecodeError("Expecting value", page, 0)
-    with pytest.raises(ForeignError, match="answers with a web page in place of org/tiny. Log in to the network"):
+    with pytest.raises(ForeignError, match="returns a web page for org/tiny. Log in to the network"):
         models.load("hf:org/tiny")
 
 

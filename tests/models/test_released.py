@@ -78,14 +78,14 @@ def test_a_name_that_is_not_released_asks_the_hub_nothing(hub: Path, monkeypatch
 @pytest.mark.parametrize("place", ["", "/nowhere", "ORG/models@main", f"ORG/models@{COMMIT[1:]}"])
 def test_without_a_repository_the_message_says_what_to_set(hub: Path, monkeypatch: pytest.MonkeyPatch, place: str):
     monkeypatch.setenv(released.SETTING, place)
-    with pytest.raises(ValueError, match="this installation does not contain it.*ATTENTION_LAB_MODELS can"):
+    with pytest.raises(ValueError, match="is not installed.*ATTENTION_LAB_MODELS can"):
         catalogue.find(NAME)
 
 
 def test_a_place_that_is_neither_a_folder_nor_a_repository_is_named(hub: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(released.SETTING, "ORG/models@main")
     assert released.checkpoints() == Path("ORG/models@main")
-    with pytest.raises(ValueError, match="ORG/models@main, which is neither a folder nor a Hub repository"):
+    with pytest.raises(ValueError, match="ORG/models@main, which is neither a folder nor ORG/NAME@COMMIT"):
         catalogue.find("other")
 
 

@@ -26,9 +26,9 @@ def content(view: View, tool: Tool) -> Content:
              parts.strong({"share": found["chance"][layer]}), *([{"share": before[layer]}] if before else [])]
             for layer, row in enumerate(found["layers"])]
     columns = [_("after"), _("first"), _("second"), _("third"), parts.word(token), *([_("before")] if before else [])]
-    about = _("The fifth column is the width of the line to the answer.") if GUESSES in view.state.lab.marks else \
-        _("The fifth column is the probability of the answer if the model stopped there.")
-    return parts.composed(parts.title(_("What would it answer after each layer?"), _(
+    about = _("Fifth column: width of the line to the answer.") if GUESSES in view.state.lab.marks else \
+        _("Fifth column: the answer's probability if the model stopped there.")
+    return parts.composed(parts.title(_("What would each layer answer?"), _(
         "logit lens; early layers are approximate")), parts.table(columns, rows), parts.note(about))
 
 

@@ -30,18 +30,18 @@ def _remarks(view: View) -> list[str]:
     if types := getattr(view.lab, "layer_types", ()):
         lines.append(hybrid_remark(types))
     if view.head in view.lab.closed:
-        lines.append(_("Learned gates pruned this head during training, so its output is 0 whatever its gate is here."))
+        lines.append(_("Training pruned this head: its output is 0 with any gate."))
     if not kind.attention.reads_text:
-        lines.append(_("The pattern is a table: it is the same for every text."))
+        lines.append(_("The pattern is a table, the same for every text."))
     if kind.attention.has_sink:
-        lines.append(_("The last column is the attention sink: a learned score of each head, which receives a part of "
-                       "each row's weight but has no value vector. With this column, each row sums to 1."))
+        lines.append(_("The last column is the attention sink: a learned score of each head, which takes weight but "
+                       "has no value vector. With it, each row sums to 1."))
     elif not kind.attention.is_distribution:
         lines.append(_("Rows of relu² need not sum to 1."))
     changed = view.plan.state(*view.head)
     if kind.attention.selects and head == 0 and (changed.constant or changed.gate < 1):
-        lines.append(_("Head 1 of layer {layer} also computes the mask F for its whole layer. Your changes act on the "
-                       "output of a head, so its votes remain in effect.", layer=layer + 1))
+        lines.append(_("Head 1 also computes the mask F for all of layer {layer}. Your changes act "
+                       "on its output, not on its votes.", layer=layer + 1))
     return lines
 
 
@@ -49,8 +49,8 @@ def hybrid_remark(types: Sequence[tuple[str, bool]]) -> str:
     """Returns a sentence about the layers without attention maps: (layer type, True if the layer has maps) a layer."""
     others = [_("{n} ({type})", n=i, type=name.replace("_", " ")) for i, (name, has) in enumerate(types, 1) if not has]
     rows = [str(i) for i, (_name, has) in enumerate(types, 1) if has]
-    return _("This model has {n} layers. The picture shows its layers {rows}. These layers have no attention map: "
-             "{others}.", n=len(types), rows=", ".join(rows), others=", ".join(others))
+    return _("The picture shows layers {rows} of {n}. "
+             "Without an attention map: {others}.", n=len(types), rows=", ".join(rows), others=", ".join(others))
 
 
 TOOLS = [Tool("head.looks", N_("Where does it look?"), N_("pattern"), content, tip="weight",

@@ -19,13 +19,14 @@ def content(view: View, tool: Tool) -> Content:
     return parts.composed(
         parts.title(stored["name"], f"{_(attention['title'])} · {attention['source']}"),
         {"part": "code", "text": _(attention["formula"])},
-        parts.note(_("{parameters:,} parameters, {layers} layers of {heads} heads, width {width}, vocabulary of "
-                     "{vocabulary:,} tokens; a text may have at most {longest} tokens.", parameters=facts["parameters"],
+        parts.note(_("{parameters:,} parameters, {layers} layers of {heads} heads, "
+                     "width {width}, vocabulary of {vocabulary:,} tokens, texts of at "
+                     "most {longest} tokens.", parameters=facts["parameters"],
                      layers=facts["layers"], heads=facts["heads"], width=facts["width"],
                      vocabulary=facts["vocabulary"], longest=facts["longest_text"])),
         parts.note(_("On held-out data: {numbers}.", numbers=_(card.headline(stored)))),
         parts.table(list(costs[0]), [list(row.values()) for row in costs], look=""),
-        parts.note(_("Trained in {steps:,} steps of {tokens:,} tokens, seed {seed}, {minutes} minutes on one core.",
+        parts.note(_("{steps:,} steps of {tokens:,} tokens, seed {seed}, {minutes} minutes on one core.",
                      steps=training["steps"], tokens=training["tokens_per_step"], seed=training["seed"],
                      minutes=training["minutes"])),
         {"part": "code", "text": training["command"]},

@@ -53,7 +53,7 @@ def content(view: View, tool: Tool) -> Content:
     act = {"type": "patch", "kind": kind, "layer": layer, "head": head, "on": not patched}
     return parts.composed(
         title, second_text(view), parts.bars(rows, first=bool(own)), parts.note(parts.said(
-            _("Logit of {token} minus {other}: {before} here, {source} in the second text; 100% is all the way."),
+            _("Logit of {token} minus {other}: {before} here (0%), {source} in the second text (100%)."),
             token=parts.word(token), other=parts.word(against), before={"signed": patching.before},
             source={"signed": patching.source})),
         parts.button(_("Keep this head's value from the second text"), act, pressed=patched))

@@ -17,9 +17,9 @@ from studies import store
 
 TABS = {"all": N_("All heads"), "confidence": N_("By confidence"), "entropy": N_("By entropy"), "tokens": N_("Tokens"),
         "roles": N_("Roles")}
-ABOUT = {"confidence": N_("mean largest weight of a query, from the least to the most confident tenth of the texts"),
-         "entropy": N_("mean entropy of a row in nats, from the lowest to the highest tenth of the texts"),
-         "tokens": N_("tokens with the largest share of its attention over {n} texts")}
+ABOUT = {"confidence": N_("mean largest weight of a query, tenths of texts from low to high"),
+         "entropy": N_("mean entropy of a row in nats, tenths of texts from low to high"),
+         "tokens": N_("tokens with most of its attention, {n} texts")}
 
 
 def content(view: View, tool: Tool) -> Content:
@@ -80,7 +80,7 @@ def _jobs(view: View, stored: dict[str, Any] | None) -> list[parts.Part]:
         return []
     named = sorted(((share, name) for name, share in jobs.items() if share >= 0.1), reverse=True)
     if not named:
-        return [parts.note(_("Over {n} texts, this head has no pattern of the list in more than 10% of them.",
+        return [parts.note(_("No pattern of the list in more than 10% of {n} texts.",
                              n=stored["count"]))]
     words = [_("{pattern} in {share:.0%}", pattern=_(FINDS[name]), share=share) for share, name in named]
     return [parts.note(_("Its strongest pattern over {n} texts: {jobs}.", n=stored["count"], jobs=", ".join(words)))]
@@ -98,7 +98,7 @@ def _roles(view: View, measured: dict[str, Any]) -> list[parts.Part]:
                                  roles.look_for(role["role"])]))
         shown += [parts.texts(("·", example["text"], {"type": "text", "text": example["text"]})
                                for example in role.get("examples", []))]
-    return [*shown, parts.note(_("Measured over {n} sentences of an English treebank.", n=measured["sentences"]))]
+    return [*shown, parts.note(_("Over {n} sentences of an English treebank.", n=measured["sentences"]))]
 
 
 TOOLS = [Tool("head.corpus", N_("Does it matter elsewhere?"), N_("over a corpus"), content, tip="elsewhere",

@@ -35,16 +35,16 @@ def content(view: View, tool: Tool) -> Content:
     shown = sorted((change for change in changes if abs(change["value"]) >= LEAST),
                    key=lambda change: -abs(change["value"]))[:MOST]
     title = parts.title(_("Which heads feed {head}?", head=parts.short(view.head)), parts.said(
-        _("measured: what it adds to {word} if they are pruned"), word=parts.word(
+        _("measured: what it adds to {word} without them"), word=parts.word(
             spelt([view.output.names[token]])[0])))
     if not shown:
         return parts.composed(title, parts.note(
-            _("None changes what it adds by more than 0.02 logits.") if earlier else
-            _("It is in the first layer: it reads the words themselves.")))
+            _("None changes this by more than 0.02 logits.") if earlier else
+            _("In the first layer it reads the words themselves.")))
     rows = [parts.bar(_("without {head}", head=parts.short(address)), change["value"], parts.to_head(address))
             for change in shown for address in [(change["kind"], change["layer"], change["head"])]]
     return parts.composed(title, parts.bars(rows, max(0.2, abs(shown[0]["value"])), "signed"), parts.note(
-        _("Of {own} logits, one pruning at a time. The dashed edges in the picture are the three largest.",
+        _("Of {own} logits, one pruning at a time. Dashed edges: the three largest.",
           own=number(given, "+.2f"))), overlay={"feeds": shown[:EDGES]})
 
 

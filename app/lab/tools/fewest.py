@@ -42,11 +42,11 @@ def content(view: View, tool: Tool) -> Content:
         under.job.cancel()
         under = this.search = None
     running = under is not None and under.job.running
-    title = parts.title(_("Which heads does it need?"), _("gates are learned for this text; the weights do not change"),
+    title = parts.title(_("Which heads does it need?"), _("gates learned for this text; weights do not change"),
                         parts.button(_("Cancel") if running else _("Search"), ACT | {"search": not running}))
     head = [title, parts.row(*_settings(view, search))]
     if under is None:
-        return parts.composed(head, parts.note(_("The search shows the time left and can be cancelled.")))
+        return parts.composed(head, parts.note(_("The search can be cancelled.")))
     if running:
         under.job.poll()
         text = " · ".join([_(under.job.what), *progress.amounts(under.job)])
@@ -99,10 +99,13 @@ def _fewest(result: Fewest, search: Search) -> list[parts.Part]:
     divergence, _plan = result.plans[size]
     learned = sorted(((curve, kl) for curve, (kl, _plan) in result.plans.items()), reverse=True)
     curves = [(name, _(name), points) for name, points in {minimal_heads.LEARNED: learned, **result.orders}.items()]
-    return [parts.note(_("{size} of {heads} heads are enough: the KL divergence is {kl:.3f} nats (at most {bound:g} is "
-                         "allowed).", size=size, heads=result.heads, kl=divergence, bound=search.bound)),
+    return [parts.note(_("{size} of {heads} heads "
+                         "are enough: the KL "
+                         "divergence is {kl:.3f} "
+                         "nats (at most "
+                         "{bound:g}).", size=size, heads=result.heads, kl=divergence, bound=search.bound)),
             parts.button(_("Prune the others"), ACT | {"apply": FEWEST}),
-            *parts.lines(_("KL by the number of heads that are left"), curves, _("heads left"), at=size)]
+            *parts.lines(_("KL by the number of heads left"), curves, _("heads left"), at=size)]
 
 
 def _groups(view: View, result: Grouped) -> list[parts.Part]:
@@ -113,9 +116,9 @@ def _groups(view: View, result: Grouped) -> list[parts.Part]:
             rows.append([_(NAMES[name]), str(len(heads)), f"{result.groups.losses[name]:.3f}",
                          ", ".join(map(parts.short, heads)), parts.press(_("Prune these"), ACT | {"apply": name})])
     return [parts.table([_("group"), _("heads"), _("loss without them"), "", ""], rows), parts.note(_(
-        "The unmodified model's loss is {loss:.3f} nats. Gates were fitted once with a penalty on closed gates and "
-        "once with a penalty on open gates: heads whose gate stays open in both facilitate the answer, heads whose "
-        "gate closes in both interfere with it.", loss=result.groups.loss))]
+        "The unmodified model's loss is {loss:.3f} nats. Gates were fitted twice, with a "
+        "penalty on closed and on open gates: heads open in both facilitate the answer, "
+        "heads closed in both interfere.", loss=result.groups.loss))]
 
 
 def _won(view: View, won: Won) -> list[parts.Part]:
@@ -124,13 +127,13 @@ def _won(view: View, won: Won) -> list[parts.Part]:
     plan = won.plans[won.nearest][1]
     slots = {"n": str(won.nearest), "heads": str(won.heads), "token": token, "other": other,
              "p": {"share": won.probabilities[0]}, "q": {"share": won.probabilities[1]}}
-    text = _("No set was found that makes {token} the most probable token. The nearest changes {n} of {heads} heads: "
-             "{token} then has {p} and {other} {q}.") if won.fewest is None else _(
+    text = _("No set makes {token} the most probable token. The nearest changes {n} of "
+             "{heads} heads: {token} then has {p}, {other} {q}.") if won.fewest is None else _(
         "{n} of {heads} heads are enough: after the change {token} has {p} and {other} {q}.")
     margins = sorted((size, margin) for size, (margin, _plan) in won.plans.items())
     return [parts.note(parts.said(text, **slots)), parts.note(", ".join(map(parts.short, plan.heads))),
             parts.button(_("Change these heads"), ACT | {"apply": WINNING}),
-            *parts.lines(_("Margin of the token by the number of changed heads"),
+            *parts.lines(_("Margin of the token by changed heads"),
                          [("margin", _("margin, nats"), margins)], _("changed heads"), at=won.nearest)]
 
 

@@ -46,18 +46,18 @@ def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
     lab, measured = view.lab, measures.over_a_corpus(view.lab)
     offered: dict[str, tuple[str, str, Callable[[], Found]]] = {}
     if any(kind.query_row == kind.key_row for kind in lab.kinds):
-        about = _("Mean weight on this pattern over the words of this text.")
+        about = _("Mean weight on this pattern in this text.")
         offered |= {key: (_(title), about, partial(_on_text, view, key)) for key, title in FINDS.items()}
     quick = bool(view.before.outputs) and measures.is_quick(lab, view.before.prompt)
     here = {"confidence": _("Largest weight of a query, mean over the words of this text."),
-            **({"loss": _("Increase of this text's loss in nats if the head is pruned alone.")} if quick else {})}
+            **({"loss": _("Loss on this text if the head is pruned alone, increase in nats.")} if quick else {})}
     offered |= {name: (_(MEASURES[name]), about, partial(_here, view, name)) for name, about in here.items()}
     corpus = measures.of_corpus(lab, measured)
     count = measured.get("sentences", 0)
     over = {"confidence": _("Largest weight of a query, mean over {n} sentences.", n=count),
-            "loss": _("Increase of the loss on validation texts in nats if the head is pruned alone."),
+            "loss": _("Loss on validation texts if the head is pruned alone, increase in nats."),
             "relevance": _("Share of the layer's relevance, mean over {n} sentences.", n=count),
-            "open": _("Probability that a learned gate is open.")}
+            "open": _("Probability of an open learned gate.")}
     offered |= {f"corpus {name}": (_("{measure}, over a corpus", measure=_(MEASURES[name])), over[name],
                                    partial(_by, view, corpus, name)) for name in over if name in corpus.values}
     for key in sorted({role["role"] for role in roles.shown_roles(lab, measured)}):

@@ -41,7 +41,7 @@ def alike(view: View, tool: Tool) -> Content:
     found = disagreement.of_text_of(view.lab, view.before)
     kind, layer, head = view.head
     if not found:
-        raise ValueError(N_("Shorten the text to compare all heads on it."))
+        raise ValueError(N_("Shorten the text to compare all heads."))
     terms = [term for term in TERMS if all(term in likeness for likeness in found.values())]
     chosen = tool.setting(view, "term")
     term = chosen if chosen in terms else terms[0]
@@ -58,8 +58,8 @@ def alike(view: View, tool: Tool) -> Content:
             _("Compared by"), {each: _(TERMS[each]) for each in terms}, term, name="term")),
         parts.row(parts.bars(rows), table, look="duo") if len(values) > 1 else parts.note(_("The layer has one head.")),
         parts.table(list(over[0]), [list(row.values()) for row in over], look=""),
-        parts.note(_("exp(D), where −D is the mean over all pairs of heads in a layer and over layers. A higher value "
-                     "means that heads differ more; {least:.3f} if all are equal.", least=math.exp(-1))))
+        parts.note(_("exp(D), where −D is the mean over pairs of heads and layers. Higher: "
+                     "heads differ more; {least:.3f} if all are equal.", least=math.exp(-1))))
 
 
 def gates(view: View, tool: Tool) -> Content:
@@ -76,7 +76,7 @@ def gates(view: View, tool: Tool) -> Content:
         parts.title(parts.said(_("How open are the gates at {word}?"), word=parts.word(word)), _(
             "gates computed by the model; black line: mean over the text")),
         parts.row(parts.bars(rows), parts.row(*curve, look="column"), look="duo"),
-        parts.note(_("A gate of 0% lets nothing of the head's output through. Your gate multiplies it.")))
+        parts.note(_("At 0% nothing of the head's output passes. Your gate multiplies it.")))
 
 
 TOOLS = [Tool("layer.entropy", N_("How widely do they look?"), N_("entropy"), entropy, tip="entropy"),

@@ -39,7 +39,7 @@ def content(view: View, tool: Tool) -> Content:
         parts.lines(_(quantity.title), [line for line in lines if line[2]], _("tokens"), log=True,
                     xTicks=lengths[::-(-len(lengths) // 8)], at=view.lab.trained_length, marks=marks,
                     percent=quantity.percent),
-        parts.note([_("The vertical line is the length of the training texts."), *(
+        parts.note([_("Vertical line: length of the training texts."), *(
             [" ", _("This text: {value}.", value=number(here, ".3f"))] if here is not None else [])]))
 
 

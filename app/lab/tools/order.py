@@ -15,7 +15,7 @@ from studies import store
 LOSS, BLEU, COST, KL = "loss", "bleu", "cost", "kl"
 QUANTITIES = {LOSS: N_("loss"), BLEU: N_("BLEU"), COST: N_("cost"), KL: N_("KL here")}
 ABOUT = {LOSS: N_("loss on held-out texts, nats"), BLEU: N_("BLEU of test sentences"),
-         COST: N_("cost of a pass, share of all heads"), KL: N_("KL divergence on this text, nats")}
+         COST: N_("cost of a pass / all heads'"), KL: N_("KL divergence on this text, nats")}
 RISE = 1.1  # ratio of perplexities up to which the sentence counts heads
 Curves = list[tuple[str, str, Curve]]
 
@@ -28,7 +28,7 @@ def content(view: View, tool: Tool) -> Content:
     measured = pruning.over_texts(lab, chosen)
     known = _known(view, chosen, measured)
     if not known:
-        raise ValueError(N_("The pruning orders were not measured for this model."))
+        raise ValueError(N_("Pruning orders were not measured for this model."))
     quantity = tool.setting(view, "quantity")
     quantity = quantity if quantity in known else next(iter(known))
     left, count = left_of(view.plan, chosen.order), len(chosen.order)
@@ -44,8 +44,8 @@ def content(view: View, tool: Tool) -> Content:
         parts.title(_("How many heads can go?"), _(ABOUT[quantity])), parts.row(*choices),
         parts.lines(_(ABOUT[quantity]), _curves(view, chosen, measured, quantity), _("heads left"), at=left, act=act,
                     field="left"),
-        parts.note([_("Press the curve: that many heads stay, the others are pruned in this order. {n} of {count} stay "
-                      "now.", n=left, count=count), " ", _finding(measured, name, count)]))
+        parts.note([_("Press the curve: that many heads "
+                      "stay. {n} of {count} stay now.", n=left, count=count), " ", _finding(measured, name, count)]))
 
 
 def _known(view: View, chosen: Choice, measured: dict) -> list[str]:
@@ -71,7 +71,7 @@ def _finding(measured: dict, name: str, count: int) -> str:
     counts = pruning.prunable(measured, RISE) if measured else {}
     if name not in counts:
         return ""
-    return _("Up to {n} of {count} can be pruned before perplexity on held-out texts rises by 10%.", n=counts[name],
+    return _("{n} of {count} can be pruned before held-out perplexity rises by 10%.", n=counts[name],
              count=count)
 
 

@@ -55,7 +55,7 @@ def content(view: View, tool: Tool) -> Content:
 
 
 def _caution(compared: list[Compared]) -> parts.Part:
-    return parts.note([_("Each model was trained once here, so part of a difference is chance."), " ",
+    return parts.note([_("Each model was trained once: part of a difference is chance."), " ",
                        comparison.trained_unequally(compared)])
 
 

@@ -16,7 +16,7 @@ ROWS = 4
 
 def content(view: View, tool: Tool) -> Content:
     """Returns the most probable tokens for the second text, with their probabilities for this text."""
-    head = [parts.title(_("What if it were another?"), _("the answer to a second text; black line: to this one")),
+    head = [parts.title(_("What if it were another?"), _("the second text's answer; black line: this one's")),
             second_text(view)]
     if not view.state.source:
         return parts.composed(head)

@@ -38,7 +38,7 @@ def content(view: View, tool: Tool) -> Content:
                                      act={"type": "choose", "name": name, "value": 0}, many=True))
     heads, rest, total, about = (_direct if measure == DIRECT else _relevance)(view, token["id"], against)
     title = parts.title(parts.said(_("Who wrote {word}?"), word=parts.word(token["label"])), _(
-        "shares of its logit, {total} in all. Contribution, not cause: prune to test.", total=number(total, "+.2f")))
+        "shares of its logit, {total} in all. Contribution is not cause: prune to test.", total=number(total, "+.2f")))
     if measure == TOKENS:
         relevance = _found(view, token["id"], against)
         values = [(parts.word(label), float(value)) for row, by_token in relevance.rows.items()
@@ -69,10 +69,10 @@ def _direct(view: View, token: int, against: int) -> tuple[dict[str, ndarray], d
         heads = {kind: values - others[kind] for kind, values in heads.items()}
         rest = {name: value - other_rest[name] for name, value in rest.items()}
     total = sum(float(values.sum()) for values in heads.values()) + sum(rest.values())
-    about = _("The bars keep the scale of the unmodified pass, so that a head that did not change keeps its bar; their "
-              "sum can differ from the logit.") if view.changed else _(
-        "The direct contribution of each part, with the scale of the final norm held constant. The effect of a head "
-        "through later layers is not included.")
+    about = _("The bars keep the scale of the unmodified pass; their sum can differ from the "
+              "logit.") if view.changed else _(
+        "The direct contribution of each part, with the final norm's scale constant; without effects through later "
+        "layers.")
     return heads, rest, total, about
 
 

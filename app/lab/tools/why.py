@@ -51,12 +51,13 @@ def content(view: View, tool: Tool) -> Content:
     most = max((abs(bar["value"]) for bar in bars), default=0.0) or 1.0
     return parts.composed(
         parts.title(parts.said(_("Why {word}?"), word=parts.word(keys[key])), parts.said(
-            _("the query of {word} and its key: {score}"), word=parts.word(queries[query]),
+            _("query of {word} and its key: {score}"), word=parts.word(queries[query]),
             score={"signed": parts_of.score}),
             parts.choice(_("Parts"), {name: _(SPLITS[name]) for name in splits}, split, name="split")),
         parts.row(table, parts.bars(bars[:ROWS + 1], most, "signed"), look="duo why"),
-        parts.note(_("The match is q·k × {factor:.3f}; softmax of the matches gives the attention. The bars are the "
-                     "largest parts of this match and sum to it with the smaller ones.", factor=parts_of.factor)))
+        parts.note(_("The match is q·k × {factor:.3f}; softmax of the matches gives the "
+                     "attention. The bars are its largest parts; with the smaller ones they "
+                     "sum to it.", factor=parts_of.factor)))
 
 
 def _splits(found: ScoreParts) -> list[str]:

@@ -82,7 +82,7 @@ def read(name: str, state: LabState, text: str) -> Compared | str:
     except (CheckpointError, ForeignError, InputError) as error:
         return _(str(error))
     if lab.longest == lab.limit and prompt.omitted:
-        return _("This text has {tokens} tokens; {attention} has weights for {limit} tokens only.",
+        return _("This text has {tokens} tokens; {attention} reads only {limit}.",
                  tokens=len(prompt.ids) + prompt.omitted, attention=_(lab.kinds[0].attention.title), limit=lab.limit)
     fitting = state.for_model(name)
     return Compared(lab, fitting, *compute.traces_of(lab, prompt, fitting.plan))
@@ -93,8 +93,7 @@ def trained_unequally(compared: Sequence[Compared]) -> str:
     steps = {one.lab.name: catalogue.find(one.lab.name).steps for one in compared}
     if len(set(steps.values())) < 2 or not all(steps.values()):
         return ""
-    return _("These models were trained for different numbers of "
-             "steps, so they differ in more than attention: {steps}.", steps=literal("; ".join(
+    return _("These models also differ in steps of training: {steps}.", steps=literal("; ".join(
         _("{model} {n:,} steps", model=model_label(name), n=count) for name, count in steps.items())))
 
 
@@ -157,12 +156,12 @@ def takeaway(compared: Sequence[Compared], state: LabState) -> str:
     shown = {"token": token.strip() or repr(token), "most": model_label(most), "least": model_label(least),
              "high": _percent(values[most]), "low": _percent(values[least]), "points": points}
     if points < 1:
-        return _("No difference: all models give “{token}” the same probability within 1 point ({high}).", **shown)
+        return _("No difference: all models give “{token}” {high} within 1 point.", **shown)
     if first.target >= 0:
-        return _("Right token “{token}”: its probability is highest with {most} ({high}) and lowest with {least} "
-                 "({low}), {points:.1f} points apart.", **shown)
-    return _("“{token}”, the prediction of the first model: its probability is highest with {most} ({high}) and lowest "
-             "with {least} ({low}), {points:.1f} points apart.", **shown)
+        return _("Right token “{token}”: highest with {most} ({high}), lowest with {least} ({low}), "
+                 "{points:.1f} points apart.", **shown)
+    return _("“{token}”, the first model's prediction: highest with {most} ({high}), lowest with {least} "
+             "({low}), {points:.1f} points apart.", **shown)
 
 
 def _percent(value: float) -> str:

@@ -11,10 +11,10 @@ from models import Output
 CHOICES = 10  # number of most probable tokens that can be chosen
 MEASURE_NAMES = {DIRECT: N_("direct contribution"), HEADS: N_("gradient × input of heads"),
                  TOKENS: N_("gradient × input of tokens")}
-RELEVANCE = N_("Gradient × input of the linearised model: attention patterns, gates and norm scales are constants. "
-               "The value of a head includes its effect through all later layers, summed over all positions. The "
-               "values equal layer-wise relevance propagation (LRP) with the epsilon rule. The authors of LXT, a "
-               "library for LRP, write that LRP is patented and free only for personal and scientific use.")
+RELEVANCE = N_("Gradient × input with constant attention patterns, gates and norm scales; equal to layer-wise "
+               "relevance propagation (LRP, epsilon rule). Includes effects through later layers, summed over "
+               "positions. The authors of LXT write that LRP is patented and free only for personal and scientific "
+               "use.")
 
 
 def choice(name: str, label: str, output: Output, chosen: int, optional: bool) -> dict[str, Any]:

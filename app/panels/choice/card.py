@@ -42,8 +42,7 @@ def costs(card: Mapping[str, Any]) -> list[dict[str, str]]:
     """
     cost, rows = card["cost"], []
     for key, what in (("score_parameters", N_("parameters that compute the scores")),
-                      ("score_multiplications", N_("multiplications to compute the scores of one text of the trained "
-                                                   "length"))):
+                      ("score_multiplications", N_("multiplications for the scores of one text of trained length"))):
         own, softmax = cost[key], cost[f"softmax_{key}"]
         rows.append({"": _(what), _("here"): f"{own:,}", _("softmax attention"): f"{softmax:,}",
                      _("ratio"): f"{own / softmax:.2f}"})

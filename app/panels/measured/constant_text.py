@@ -43,9 +43,9 @@ def problem(lab: Lab, study: Study, text: str, task: str, count: int) -> str:
     """Returns the reason why there are no labels; empty if there are labels."""
     loaded = _shipped(study.name, task, _stamp(study.name, task))
     if loaded is None or not {0, count} <= set(loaded[1]):
-        return _("The probes for this number of heads are not released.")
+        return _("Probes for this number of heads are not released.")
     if not prompt_study.is_readable(lab, text):
-        return _("Shorten or rewrite the text: it is too long, or its words do not match the model's tokens.")
+        return _("Change the text: it is too long, or has no tokens of the model.")
     return ""
 
 

@@ -24,18 +24,17 @@ def draw(lab: Lab) -> None:
     """Displays the choice of texts and the button that starts the computation."""
     st.markdown(_("#### Constant heads"))
     if lab.constant is None:
-        st.markdown(_("The attention pattern of a constant head is its mean over many texts (PAPA). These means have "
-                      "not been computed for this model yet. Choose texts to compute them here; they are kept until "
-                      "your visit ends."))
+        st.markdown(_("A constant head's attention pattern is its mean over many texts (PAPA). Choose texts to "
+                      "compute it for this model; it is kept until your visit ends."))
     else:
-        st.markdown(_("The matrices are ready: *Constant* works on every page. Other texts give other means."))
+        st.markdown(_("The matrices are ready for *Constant*. Other texts give other means."))
     source = st.segmented_control(_("Texts"), [OURS, PASTED, UPLOADED], default=OURS, key=session.SOURCE, required=True,
                                   format_func=_)
     text = ""
     if source == PASTED:
         text = st.text_area(_("One text per paragraph"), key=session.PASTED, height=160, max_chars=MOST_BYTES)
     elif source == UPLOADED:
-        file = st.file_uploader(_("A text file with one text per paragraph"), type=["txt"], key=session.UPLOADED)
+        file = st.file_uploader(_("A text file, one text per paragraph"), type=["txt"], key=session.UPLOADED)
         text = "" if file is None else file.getvalue()[:MOST_BYTES].decode("utf-8", "replace")
     st.button(_("Make constant matrices"), key="make constants", on_click=_start, args=(lab.name, source, text),
               disabled=source != OURS and not text.strip())
@@ -49,7 +48,7 @@ def _start(model: str, source: str, text: str) -> None:
 
     def work(tell: Progress, cancelled: Cancelled) -> Lab:
         if not isinstance(lab, ForeignLab) or lab.task.sees:
-            raise ForeignError(message("Constant matrices are made here for models that read text"))
+            raise ForeignError(message("Constant matrices are for models that read text"))
         texts = read_stories(DATA, "train")[:MOST_TEXTS] if source == OURS else passages(text, MOST_TEXTS)
         return lab.with_constant(mean_weights(lab, texts, progress=tell, cancelled=cancelled))
 

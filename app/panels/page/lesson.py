@@ -64,7 +64,7 @@ def _question(question: Question, state: LabState, place: Place, results: Outcom
     if again:
         hint = _("Not this one: choose again.")
     elif answer:
-        hint = _("Now try it: you will see whether you guessed right.")
+        hint = _("Now try it: did you guess right?")
     return {"ask": _(question.ask), "choices": [_(choice) for choice in question.choices],
             "chosen": CHOICES.index(answer) if answer not in ("", SHOWN) else None, "again": again,
             "right": question.right if may_show_answer else None,

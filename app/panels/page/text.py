@@ -92,9 +92,9 @@ def hints(lab: Lab, prompt: Prompt, text: str) -> list[str]:
     """Returns remarks about a text that the model can read but was hardly trained for."""
     hinted = [_(prompt.hint)] if prompt.hint else []
     if lab.task.only_english and is_foreign(text):
-        hinted.append(_("this model was trained on English texts only"))
+        hinted.append(_("this model was trained on English only"))
     if lab.task.only_english and is_capitals(text):
-        hinted.append(_("hardly any text in the training of this model was in capitals"))
+        hinted.append(_("hardly any training text was in capitals"))
     return hinted
 
 
@@ -105,8 +105,7 @@ def actions(lab: Lab, reading: Reading, state: LabState) -> list[Action]:
         buttons.append({"name": events.TRIM, "label": _("Remove the space")})
     if lab.task.chats:
         buttons.append({"name": events.CHAT, "label": _("Chat template"), "pressed": state.chat, "tip": _(
-            "The model reads the text as a user's message. The template adds the tokens that surrounded such messages "
-            "in training.")})
+            "The text is a user's message. The template adds the tokens around such messages in training.")})
     return buttons
 
 
@@ -123,28 +122,19 @@ def left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     if not count and not is_cut:
         return []
     if not count:
-        note = _("Only the first {most:,} characters are read. The box keeps the whole text.",
+        note = _("Only the first {most:,} characters are read.",
                  most=LONGEST_TEXT)
     elif lab.task.cuts_oldest:
-        note = ngettext("{n:,} token of the oldest turns was left out: this model reads {limit} at most. The box keeps "
-                        "the whole text.",
-                        "{n:,} tokens of the oldest turns were left out: this model reads {limit} at most. The box "
-                        "keeps the whole text.", count, limit=reading.limit)
+        note = ngettext("{n:,} token of the oldest turns was left out: this model reads {limit}.",
+                        "{n:,} tokens of the oldest turns were left out: this model reads "
+                        "{limit}.", count, limit=reading.limit)
     elif is_cut:
-        note = ngettext("More than {n:,} token at the end was left out: this model reads {limit} at most. The box "
-                        "keeps the whole text.",
-                        "More than {n:,} tokens at the end were left out: this model reads {limit} at most. The box "
-                        "keeps the whole text.", count, limit=reading.limit)
-    elif lab.longest == reading.limit:
-        note = ngettext("{n:,} token at the end was left out: this model reads {limit} at most, for its tables have no "
-                        "weights beyond. The box keeps the whole text.",
-                        "{n:,} tokens at the end were left out: this model reads {limit} at most, for its tables have "
-                        "no weights beyond. The box keeps the whole text.", count, limit=reading.limit)
+        note = ngettext("More than {n:,} token at the end was left out: this model reads {limit}.",
+                        "More than {n:,} tokens at the end were left out: this model "
+                        "reads {limit}.", count, limit=reading.limit)
     else:
-        note = ngettext("{n:,} token at the end was left out: this model reads {limit} at most. The box keeps the "
-                        "whole text.",
-                        "{n:,} tokens at the end were left out: this model reads {limit} at most. The box keeps the "
-                        "whole text.", count, limit=reading.limit)
+        note = ngettext("{n:,} token at the end was left out: this model reads {limit}.",
+                        "{n:,} tokens at the end were left out: this model reads {limit}.", count, limit=reading.limit)
     return [note, *([_("The link contains only the part that the model reads.")] if len(text) > MAX_LINK_TEXT else [])]
 
 

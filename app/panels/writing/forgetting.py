@@ -33,7 +33,7 @@ def choices(lab: Lab) -> dict[str, tuple[int, ...]]:
     for point in (_measured(lab.name) or {"points": []})["points"]:
         if point["factor"] > 1:
             budgets = tuple(point["budgets"])
-            offered[_("Keep 1/{factor} of the tokens while writing: {budgets} by layer", factor=point["factor"],
+            offered[_("Keep 1/{factor} of the tokens: {budgets} by layer", factor=point["factor"],
                       budgets=", ".join(map(str, budgets)))] = budgets
     return offered
 
@@ -97,9 +97,8 @@ def verdict(result: dict, control: dict | None) -> str:
     if not factor:
         return _("{control} with full memory: {limit:.2f}.", control=model_label(control["name"]), limit=limit)
     if factor == 1:
-        return _("Only with its full memory is its perplexity no higher than that of {control} with full memory "
-                 "({limit:.2f}).",
+        return _("Only with full memory is its perplexity no higher than {control}'s ({limit:.2f}).",
                  control=model_label(control["name"]), limit=limit)
-    return _("With 1/{factor} of its memory, its perplexity is no higher than that of {control} with full memory "
+    return _("With 1/{factor} of its memory, its perplexity is no higher than {control}'s with full memory "
              "({limit:.2f}).",
              factor=factor, control=model_label(control["name"]), limit=limit)

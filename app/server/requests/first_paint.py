@@ -21,8 +21,8 @@ from app.texts import N_
 
 PATIENCE = 5000  # ms
 CONNECTED = "[data-test-connection-state=CONNECTED]"  # attribute of Streamlit's app
-LATE = N_("This page has no connection to its server. If it stays so, a proxy or firewall on the way passes no "
-          "websockets: ask its operator to pass them, or open the page from another network.")
+LATE = N_("No connection to the server. If it stays so, a proxy or firewall blocks websockets: ask its operator, or "
+          "use another network.")
 # Streamlit stores the chosen theme under a name that contains the path of the page (components/runtime/streamlit.js).
 # gate.py allows this script by its hash, so the script is constant.
 SCRIPT = ("try{document.documentElement.dataset.firstTheme="

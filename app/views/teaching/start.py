@@ -39,7 +39,7 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     was, now = (f"{float(each.distribution[token]):.0%}" for each in (old, new))
     return [start.part(
         key="start", title=_("What does a model look at before it answers?"),
-        about=_("A small language model reads this text and adds the next word."),
+        about=_("A small language model adds the next word."),
         words=[{"text": text, "weight": round(float(weight), 4)}
                for text, weight in zip(spelt(before.tokens), row, strict=True)],
         answer=spelt([new.names[token]])[0], chance=_("{now}, was {was}", now=now, was=was) if plan else now,
@@ -76,6 +76,6 @@ def _ways() -> list[Way]:
     first = lesson(ORDER[0])
     return [{"title": _("Lesson 1: {title}", title=_(first.title)),
              "line": _("{n} minutes, from the beginning", n=first.minutes), "event": {"type": "lesson"}},
-            {"title": _("Watch it learn"), "line": _("Train a small model and see its heads form"),
+            {"title": _("Watch it learn"), "line": _("Train a small model: its heads form"),
              "event": {"type": "training"}},
             {"title": _("Open the lab"), "line": _("Every head, every number"), "event": {"type": "lab", "plan": ""}}]

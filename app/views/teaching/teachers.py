@@ -40,25 +40,25 @@ PLAN = (
          N_("Show the first page. Let the class guess the next word, press *Switch this head off*, then *Switch the "
             "whole layer off*, and let them explain why only the second changes the word.")),
     Part(15, N_("One head, four heads"),
-         N_("Large type on the projector. For each step: read the question, vote by show of hands, then do the task. "
-            "Wrong votes are welcome: a single pruned head hardly ever changes the answer."),
+         N_("Use large type. For each step: read the question, vote by show of hands, then do the task. A single "
+            "pruned head hardly ever changes the answer."),
          (Place("gates", 1), Place("gates", 2), Place("gates", 3), Place("gates", 4))),
     Part(12, N_("What a translator needs"),
-         N_("The same in pairs, one device each: the class scans the code that *Share* shows. Let each pair "
-            "read its translation aloud before the answer is shown."),
+         N_("The same in pairs: the class scans the code of *Share*. Each pair reads its translation aloud before "
+            "the answer is shown."),
          (Place("translation", 1), Place("translation", 3), Place("translation", 5))),
     Part(10, N_("Own texts"),
-         N_("Each pair types a sentence of its own in the *Lab*, looks for a head with a job, and prunes it. They copy "
-            "the link of the best find with *Share* and send it to you.")),
+         N_("Each pair types its own sentence in the *Lab*, finds a head with a job, and prunes it. They send you "
+            "the link of their best find (*Share*).")),
     Part(3, N_("What we know now"), N_("The last question, without devices."), (Place("gates", 7),)),
 )
 WITHOUT = (
-    N_("Without a projector: one phone or laptop for two or three students; the links below are short enough to "
-       "write on the board. The answer stays visible at the foot of a phone."),
-    N_("Without any device: print this page. Read a question aloud, let the class vote, then read the answer and its "
-       "reason; each is a measured result."),
-    N_("Without the internet: `make app` on one laptop with `ADDRESS=0.0.0.0` serves the whole class in one network; "
-       "the models are part of the download."),
+    N_("Without a projector: one phone or laptop for two or three students; the links below are short enough for the "
+       "board."),
+    N_("Without any device: print this page. Read a question, let the class vote, then read the answer, a measured "
+       "result."),
+    N_("Without the internet: `make app` with `ADDRESS=0.0.0.0` on one laptop serves the class in one network; the "
+       "models are included."),
 )
 
 
@@ -69,8 +69,8 @@ def page() -> None:
 def _draw() -> None:
     with st.container(key="teachers"):  # style.css leaves out the header in print
         st.markdown("#### " + _("A class of {n} minutes", n=sum(part.minutes for part in PLAN)))
-        st.markdown(_("For teachers: a first class on attention, for students who know what a probability is. Print "
-                      "this page with the browser (Ctrl+P); the answers are then unfolded."))
+        st.markdown(_("A first class on attention, for students who know what a probability is. Print this page "
+                      "(Ctrl+P) with the answers unfolded."))
         base = address()
         begin = 0
         for number, part in enumerate(PLAN, 1):

@@ -38,8 +38,6 @@ SQRT = {64: 43.27, 128: 36.53, 256: 23.02, 512: 15.12}
 HEADS = 0.75  # fraction of the heads for which the statement must be true
 UNCHANGED = 1e-5  # largest change of an attention value that counts as rounding
 
-QUALITATIVE = message("post, without numbers")
-TABLE = message("table of the post, against 1/√d; the constant temperature is our control")
 
 
 def accuracy(length: int) -> Callable[[Metric], float]:

@@ -30,7 +30,6 @@ from studies.transfer.transfer_study import KIND, MODELS, PROBED, TUNED, WAYS
 GLUE = {"softmax": "83.5", "random": "75.1", "dense": "72.0", "dense-softmax": "82.6", "random-softmax": "84.1"}
 ALONE, MIXED = ("random", "dense"), ("dense-softmax", "random-softmax")
 WAY_WORDS = {PROBED: N_("with a probe"), TUNED: N_("fine-tuned")}
-BASIS = message("tables, in a copy of the paper")
 COMMAND = "\n".join((f"python -m studies.encoders {' '.join(MODELS)}",
                      "python -m studies.transfer.transfer_study",
                      "python -m studies.claims"))
@@ -82,10 +81,6 @@ def _tuned(encoders: Mapping[str, Encoder], kinds: Sequence[str]) -> Estimate | 
     """Returns the fine-tuned score of softmax minus the mean of other types; the seeds are those of the fine-tuning."""
     plain, *others = ([*_samples(encoders, kind, TUNED).get(STEPS, {}).values()] for kind in ("softmax", *kinds))
     return of_values([own - fmean(each) for own, *each in zip(plain, *others, strict=False)])
-
-
-SHORT = message("A model that predicts hidden words better does not always transfer better: here random Synthesizers, "
-                "alone and mixed with softmax, predict them best.")
 
 
 def _ours(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: Sequence[str]) -> str:
