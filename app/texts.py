@@ -17,6 +17,7 @@ from __future__ import annotations
 import gettext
 import io
 import json
+import re
 import string
 from collections.abc import Iterable
 from contextvars import ContextVar
@@ -70,6 +71,16 @@ def _(text: str, /, **values: Any) -> str:
     if hasattr(text, "template"):
         return _translated(text)
     return _NUMBERS.vformat(_lookup(text), (), values) if values else _lookup(text)
+
+
+def sentence(text: str) -> str:
+    """Returns the translation of an error as a sentence: errors of Python begin in lower case and have no full stop."""
+    text = _(text)
+    if re.match(r"(a|[a-z]{2,}) ", text):  # a file's name stays as it is
+        text = text[0].upper() + text[1:]
+    if text and (text[-1].isalnum() or text[-1] in "”’»)"):
+        text += "。" if ord(text[-1]) > 0x2E80 else "."
+    return text
 
 
 def translated(value: Any) -> Any:

@@ -19,7 +19,7 @@ from app.server import caches
 from app.state import session, visitor_models
 from app.state.lab_state import LabState
 from app.state.pages.companions import informative_models
-from app.texts import _
+from app.texts import _, sentence
 from components.lab import lab as component
 from components.mounting import Part
 from models import Lab, catalogue
@@ -104,7 +104,7 @@ def _related(name: str, family: tuple[str, ...], names: tuple[str, ...]) -> list
 
 def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
     if reading.error is not None:
-        return {"message": _(str(reading.error)), "start": reading.error.start, "stop": reading.error.stop,
+        return {"message": sentence(str(reading.error)), "start": reading.error.start, "stop": reading.error.stop,
                 "shown": cut(reading.shown, text.EXCERPT),
                 "excerpt": list(text.excerpt(state.text, reading.error.start, reading.error.stop))}
     lab = visitor_models.opened(state.model, state.chat)
@@ -116,4 +116,4 @@ def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
     if lab.constant is None and any(head.constant for head in state.plan.heads.values()):
         messages = [_("Constant heads have no matrices yet. Make them in Models."), *messages]
     actions = text.actions(lab, reading, state)
-    return {"message": " ".join(messages), "actions": actions} if messages or actions else None
+    return {"message": " ".join(map(sentence, messages)), "actions": actions} if messages or actions else None

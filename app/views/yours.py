@@ -17,7 +17,7 @@ from app.server.jobs import Cancelled, Job, Progress
 from app.state import session, visitor_models
 from app.state.handlers import events
 from app.state.lab_state import LAB
-from app.texts import N_, _
+from app.texts import N_, _, sentence
 from models import Lab
 from models.kind import TARGET, TEXT
 from models.labs.foreign import ForeignError, is_foreign
@@ -99,7 +99,7 @@ def _forms() -> Lab | None:
     if not hosted:
         _from_folder()
     if st.session_state.get(session.JOB_PROBLEM):
-        st.error(literal(_(st.session_state[session.JOB_PROBLEM])))
+        st.error(literal(sentence(st.session_state[session.JOB_PROBLEM])))
     present = session.history().present.model
     lab = models.cached(present) if is_foreign(present) else None
     if lab is not None:
@@ -122,7 +122,7 @@ def _from_hub(hosted: bool) -> None:
     if not repo or repo != chosen:
         return
     if not can_load:
-        st.error(literal(_(message)))
+        st.error(literal(sentence(message)))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(_("Load"), key="load", type="primary", on_click=_start, args=(HUB + repo.removeprefix(HUB),))

@@ -297,7 +297,7 @@ def test_another_script_gets_a_note():
         notice = sent(opened(lang="zh", text=text), "lab")[0]["notice"]
         assert ("这个模型只用英文文本训练过" in str(notice)) is is_told, text
     notice = sent(opened(text="今天天气很好。"), "lab")[0]["notice"]
-    assert "this model was trained on English only" in notice["message"]
+    assert "This model was trained on English only" in notice["message"]
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -362,3 +362,11 @@ def test_a_new_language_needs_no_translation(monkeypatch):
         assert [_("Undo"), ngettext("{n} head", "{n} heads", 2)] == ["Undo", "2 heads"]
     finally:
         texts._translations.cache_clear()
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("this head has no key", "This head has no key."), ("a model needs two heads.", "A model needs two heads."),
+    ("config.json names no heads", "config.json names no heads."), ("“no” is no variable", "“no” is no variable."),
+    ("x=? is missing: “x”", "x=? is missing: “x”."), ("", ""), ("该模型没有词", "该模型没有词。"), ("Why?", "Why?")])
+def test_an_error_is_shown_as_a_sentence(text: str, shown: str):
+    assert texts.sentence(text) == shown

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from app.content.tool import Tool
 from app.content.view import View
-from app.texts import _
+from app.texts import _, sentence
 
 TOOLS: dict[str, list[Tool]] = {name: import_module(f"{__name__}.{name}").TOOLS for name in (
     "looks", "mean", "forget", "scale", "lens", "loss", "wholooks", "list")}
@@ -58,5 +58,5 @@ def _content(view: View, tool: Tool, errors: tuple[type[Exception], ...]) -> tup
     try:
         header, arrays = tool.content(view, tool)
     except errors as error:
-        header, arrays = {"message": _(str(error))}, {}
+        header, arrays = {"message": sentence(str(error))}, {}
     return {"key": tool.key, **header}, arrays

@@ -12,7 +12,7 @@ from app.panels.page import header
 from app.server import serving
 from app.server.limits import LimitError
 from app.state import visit
-from app.texts import _
+from app.texts import _, sentence
 from components.mounting import Part, answering
 from models.storage.checkpoint import CheckpointError
 
@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 def _report(problems: Sequence[str]) -> None:
     """Displays a message for each part of the opened link that could not be parsed."""
     for problem in problems:
-        st.warning(literal(_(problem)))
+        st.warning(literal(sentence(problem)))
 
 
 def in_one_column(draw: Callable[[], None]) -> None:
@@ -48,6 +48,6 @@ def in_one_column(draw: Callable[[], None]) -> None:
                 draw()
                 now.channel.end()
             except LimitError as error:
-                st.warning(_(str(error)))
+                st.warning(sentence(str(error)))
             except CheckpointError as error:
                 st.error(plain(_(str(error))))

@@ -13,7 +13,7 @@ from app.server.limits import LimitError
 from app.state import visit
 from app.state.fields import MAX_LINK_TEXT
 from app.state.lab_state import LabState
-from app.texts import _
+from app.texts import sentence
 from components.mounting import Part, answering, mount
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
@@ -39,13 +39,13 @@ def draw(parts: Parts, read_chars: ReadChars = _all_chars) -> None:
             content = parts(state, problems)
         except (CheckpointError, ForeignError) as error:
             header.draw()
-            message = _(str(error))
+            message = sentence(str(error))
             # Messages about our own models contain Markdown with a command; those about others a name of their owner.
             st.error(plain(message) if isinstance(error, CheckpointError) else literal(message))
             return
         except LimitError as error:
             header.draw()
-            st.warning(_(str(error)))
+            st.warning(sentence(str(error)))
             return
         header.draw(read_chars(state))
         for part in content:
