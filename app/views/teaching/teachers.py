@@ -37,8 +37,8 @@ class Part:
 
 PLAN = (
     Part(5, N_("A model that looks back"),
-         N_("Show the first page. Let the class guess the next word, press *Switch this head off*, then *Switch the "
-            "whole layer off*, and let them explain why only the second changes the word.")),
+         N_("On the first page, the class guesses the next word. Press *Switch this head off*, then *Switch the "
+            "whole layer off*: why does only the second change the word?")),
     Part(15, N_("One head, four heads"),
          N_("Use large type. For each step: read the question, vote by show of hands, then do the task. A single "
             "pruned head hardly ever changes the answer."),

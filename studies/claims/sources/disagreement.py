@@ -54,7 +54,7 @@ def _own_sense(evidence: Evidence) -> Statement:
     rows: list[dict[str, str]] = []
     for term, title in TERMS.items():
         name = f"translation-disagreement-{term}"
-        what = message("{term}: heads differ more than in the plain model", term=title)
+        what = message("{term}: heads differ more than in plain", term=title)
         checks.append(by_error(what, *_higher(by_name[PLAIN], by_name[name], term), 1) if {PLAIN, name} <= {*by_name}
                       else Check(what, UNKNOWN, 0))
     for name, study in by_name.items():

@@ -185,7 +185,7 @@ def _where_heads_count(studies: Sequence[Study], checks: list[Check]) -> list[Ch
     """Returns the checks; if there are none, returns one check that names the reason."""
     if checks:
         return checks
-    return [Check(message("no model clearly loses more when all heads are pruned"), UNCLEAR, 1)] if studies else \
+    return [Check(message("no model clearly loses more with all heads pruned"), UNCLEAR, 1)] if studies else \
         _missing(message("any model"))
 
 
