@@ -85,7 +85,8 @@ export function createAnswer(state) {
       }
       setText(share.lastElementChild, formatShare(found.now.after));
       setText(was, data.changed ? formerText(found.now) : '');
-      const count = wraps ? 2 : innerHeight < LOW ? 3 : 4;
+      const isLow = innerHeight < LOW;
+      const count = wraps ? 2 : (isLow ? 3 : 4) - (state.view.marks.guesses ? 1 : 0); // guesses stand below
       const shown = answerRows(data.answer.rows, count, data.changed);
       rows.forEach((each, index) => {
         each.element.hidden = !shown[index];

@@ -2,7 +2,7 @@
 // tool, and the tools as questions.
 
 import { scopeName } from '../core/head_state.js';
-import { shortHead } from '../core/stage/sentences.js';
+import { formatShare, shortHead } from '../core/stage/sentences.js';
 import { firstTool, openTool, SCOPES, settingOf, THINGS, thingOfTool } from '../core/stage/tools.js';
 import { currentView } from '../core/stage/view.js';
 import { _ } from '../core/texts.js';
@@ -17,6 +17,7 @@ import { drawingOf } from './tools/registry.js';
 
 const PINS = { 'grid-column': '1 / -1', 'grid-template-columns': 'repeat(auto-fit, minmax(340px, 1fr))' };
 const WAIT = 150; // ms after which an open tool without numbers says that it computes
+let isLinked = new URLSearchParams(location.search).has('lab'); // the address that was opened names a tool
 
 /**
  * Creates the inspector: {element, update(data), close()}, and sets `state.openPalette`, which opens the list of tools. The owner calls `update` with each payload and
@@ -33,6 +34,9 @@ export function createInspector(state) {
   let timer = 0;
   let asking = 0; // timer of a tool that goes on computing
   let drawn = null; // what the view shows: a change of it scrolls the view to its beginning
+  let chosen = isLinked; // true until the tool that was chosen is in view
+  let pinned = Infinity; // figures that were kept last
+  isLinked = false;
 
   const send = event => {
     state.send(event);
@@ -136,11 +140,11 @@ export function createInspector(state) {
       tab.hidden = !data.tools.some(tool => tool.thing === each);
       setAttribute(tab, 'aria-selected', each === thing);
       tab.tabIndex = each === thing ? 0 : -1;
-      const { text, word, name } = tabName(each, data, now);
-      const shown = `${text} ${word ?? ''}`;
+      const { text, word, share = '', name } = tabName(each, data, now);
+      const shown = `${text} ${word ?? ''} ${share}`;
       if (tab.dataset.shown !== shown) {
         tab.dataset.shown = shown;
-        tab.replaceChildren(text, ...(word === undefined ? [] : [' ', wordElement(word)]));
+        tab.replaceChildren(text, ...(word === undefined ? [] : [' ', wordElement(word), share]));
         if (name) setAttribute(tab, 'aria-label', name);
         else tab.removeAttribute('aria-label');
       }
@@ -262,6 +266,16 @@ export function createInspector(state) {
     state.overlay = {};
     showView(now, key);
     showPins(now);
+    const count = data.pins?.length ?? 0;
+    if (count > pinned) scrollTo(pins);
+    pinned = count;
+    if (waiting.some(({ type }) => type === 'tool')) chosen = true;
+    else if (chosen && !view.classList.contains('waits')) {
+      chosen = false;
+      // during the first minute, the picture stays in view
+      const isFree = !data.lesson && !wide.open && !state.root.querySelector('.minute:not([hidden])');
+      if (isFree && element.getBoundingClientRect().bottom > innerHeight) scrollTo(element);
+    }
     setAttribute(pin, 'aria-pressed', Boolean(data.pins?.some(tool => tool.key === key)));
     if (JSON.stringify(state.overlay) !== old) state.repaint();
   };
@@ -283,6 +297,12 @@ export function createInspector(state) {
   };
 }
 
+/** Scrolls the page as little as possible to an element. */
+function scrollTo(element) {
+  const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  element.scrollIntoView({ block: 'nearest', behavior: isStill ? 'instant' : 'smooth' });
+}
+
 const tipped = (element, tip) => (tip ? addTip(element, tip) : element);
 
 const FOCUSABLE = 'a, button, input, textarea, select, summary, [tabindex]';
@@ -295,7 +315,7 @@ function focusIn(view) {
   };
 }
 
-/** Returns {text, word, name} of a tab: `word` is a token, and `name` is what a screen reader reads instead. */
+/** Returns {text, word, share, name} of a tab: `word` is a token, `share` its probability, and `name` is what a screen reader reads instead. */
 function tabName(thing, data, now) {
   const { selection } = now;
   const kind = data.kinds.find(each => each.kind === selection.kind);
@@ -317,7 +337,8 @@ function tabName(thing, data, now) {
     default: {
       const rows = data.answer?.rows;
       if (!rows?.length) return { text: _('Answer') };
-      return { text: _('Answer'), word: rows.reduce((best, row) => (row.after > best.after ? row : best)).label };
+      const { label, after } = rows.reduce((best, row) => (row.after > best.after ? row : best));
+      return { text: _('Answer'), word: label, share: ` ${formatShare(after)}` };
     }
   }
 }

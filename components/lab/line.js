@@ -104,7 +104,7 @@ function drawGuesses({ data, places: { x, trunk, width }, marks }, tops, lens, w
     fill(guess, shown, formatShare(p), others);
   });
   const top = tops.at(-2);
-  if (top) marks.mark('rule', 'path', { class: 'rule', d: `M${px(left)} ${px(top.bus - NODE - 15)}H${px(width)}` });
+  if (top) marks.mark('rule', 'path', { class: 'rule', d: `M${px(left)} ${px(top.bus - NODE - 22)}H${px(width)}` });
   return data;
 }
 

@@ -10,12 +10,13 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.app_page import answer, answered
+from tests.e2e.app_page import answer, answered, linked
 
 pytestmark = pytest.mark.browser
 
 PLACES = ("lab", "training", "lessons", "results", "yours", "about", "start", "teachers")
 SLIDES = "its => its.scrollWidth - its.clientWidth"
+OVER = "its => Math.max(its.scrollHeight - its.clientHeight, its.scrollWidth - its.clientWidth)"
 
 
 def header_positions(page: Page) -> list[tuple[int, int]]:
@@ -112,3 +113,26 @@ def test_words_stay_beside_their_neighbours_at_every_width(visit: Callable[..., 
                    if min(one["right"], other["right"]) - max(one["left"], other["left"]) > 1
                    and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) > 1]
         assert not covered, width
+
+
+def test_a_chosen_tool_is_in_view(visit: Callable[..., Page]):
+    page = visit()
+    inspector, main = page.locator(".inspector"), page.locator("[data-testid=stMain]")
+    for key in ("head.carry", "head.get", "head.corpus"):
+        page.locator(f'.tools [data-key="{key}"]').click()
+        linked(page, "lab", key)
+        expect(inspector).to_be_in_viewport(ratio=0.99)
+        assert page.locator(".view").evaluate(OVER) == 0, key
+        assert page.locator(".view .button").evaluate_all(f"all => all.every(its => ({OVER})(its) <= 0)"), key
+    main.evaluate("its => its.scrollTo(0, 0)")
+    page.locator(".tile.on").focus()
+    page.keyboard.press("ArrowLeft")
+    answered(page)
+    assert main.evaluate("its => its.scrollTop") == 0
+    page.get_by_role("button", name="Keep this figure below").click()
+    expect(page.locator(".pins figure")).to_be_in_viewport(ratio=0.9)
+    page.locator('.things [data-thing="layer"]').click()  # with the figure, higher than the window
+    page.wait_for_function("""its => {
+        const { top } = its.getBoundingClientRect();
+        return top > 0 && top < 0.5 * innerHeight;
+    }""", arg=inspector.element_handle())
