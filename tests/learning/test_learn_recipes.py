@@ -54,7 +54,7 @@ def test_a_hostile_text_is_a_recipe_within_bounds_or_an_input_error(text: str):
     ("lookup.softmax.2x4.0.9.cross-0.0c", "no cross attention"), ("lookup.softmax.2x4.0.9.self-0.0p", "second prompt"),
     ("lookup.softmax.2x4.0.9.self-0.0g7", "0 to 1"), ("lookup.random.2x4.0.9.scale-logn64", "no effect"),
     ("lookup.softmax.²x4.0.9", "is no training"), ("", "is no training"), ("../../etc/passwd", "is no training"),
-    ("lookup.softmax.2x4.0.9." + "self-0.0c" * 9999, "only the first")])
+    ("lookup.softmax.2x4.0.9." + "self-0.0c" * 9999, "8,192 were read")])
 def test_a_message_names_the_fault(text: str, words: str):
     with pytest.raises(InputError, match=re.escape(words)) as problem:
         Recipe.parse(text)
