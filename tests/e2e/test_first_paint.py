@@ -55,7 +55,7 @@ def test_a_page_says_after_five_seconds_that_it_has_no_connection(browser: Brows
     page.locator("[data-testid=stApp]").wait_for(state="attached", timeout=60_000)
     content = "getComputedStyle(document.body, '::after').content"
     page.clock.fast_forward(5000)
-    assert "此页面没有连接到服务器" in page.evaluate(content)
+    assert "没有连接到服务器" in page.evaluate(content)
     page.evaluate("document.querySelector('[data-testid=stApp]')"
                   ".setAttribute('data-test-connection-state', 'CONNECTED')")
     page.clock.fast_forward(300)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from learning import recorded
 from learning.html import html
 from learning.loop import Learning
 from learning.recipe import Recipe
-from tests.browser import chromium
 
 MOMENTS = recorded.recording(Recipe("lookup")) or []
 
@@ -31,12 +29,6 @@ def test_a_training_is_shown_with_all_its_moments():
 
 def test_a_title_is_no_markup():
     assert "<img" not in html("<img src=x>", 0.1, MOMENTS)
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        yield chromium(playwright)
 
 
 @pytest.mark.browser
