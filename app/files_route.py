@@ -2,11 +2,13 @@
 
     GET {base}/lab/visits/ID/files/NAME.{npz,json,csv,zip,html}    # mask.html is the mask F, any other name the head
 
-Status codes: 404: no such file. 410: the session has ended. 422: the file cannot be made; the body has the reason.
+Status codes: 404: no such file. 410: the session has ended. 422: the file cannot be made; the body has the reason. 429:
+the visit or its address is over a limit (app/server/limits.py); the answer comes after LATER seconds.
 """
 
 from __future__ import annotations
 
+import asyncio
 import weakref
 from functools import partial
 from urllib.parse import quote
@@ -21,7 +23,9 @@ from app.lab import charts
 from app.lab.now import ERRORS, present
 from app.panels.prompt import saved_model
 from app.panels.prompt.export import TYPES, content_of
-from app.server import limits, serving
+from app.server import caches, limits, serving
+from app.server.caches import File
+from app.server.limits import Payer
 from app.state import visit
 from app.state.link import query_of
 from app.state.visit import Visit
@@ -29,6 +33,7 @@ from app.texts import _
 from models import Trace
 from models.errors import StructureError
 
+LATER = 1.0  # seconds after which a refused request is answered, so that a flood of them stays small
 HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
 
 
@@ -44,8 +49,13 @@ async def receive(request: Request) -> Response:
     if ending not in TYPES:
         return PlainTextResponse("Not found.", 404)
     address = str(request.url).partition("lab/visits/")[0]
+    payer = Payer(now.allowance, limits.of_address(request.client.host if request.client else None))
     try:
-        name, data = await to_thread.run_sync(partial(made, now, ending, address, named == "mask"))
+        with payer.holds(limits.FILES) as free:
+            if not free or payer.wait(limits.WORK) > 0:
+                await asyncio.sleep(LATER)
+                return PlainTextResponse("Send this again later.", 429, {"Retry-After": "1"})
+            name, data = await to_thread.run_sync(partial(made, now, ending, address, named == "mask"))
     except (*ERRORS, StructureError) as error:
         with visit.use(now):
             texts.speak(now.history.present.language)
@@ -72,5 +82,10 @@ def made(now: Visit, ending: str, address: str, is_mask: bool = False) -> tuple[
             return charts.of_mask(view, link) if is_mask else charts.of_head(view, link)
         of_layer = None if isinstance(seen, Trace) else (state.selection.kind, state.selection.layer)
         what = "all-heads" if of_layer is None else f"{of_layer[0]}-layer-{of_layer[1] + 1}"
-        content = content_of(ending, weakref.ref(lab), seen.prompt, state.plan, of_layer, link)
-        return exports.file_name(lab.name, what, ending), content
+        key = (lab.identity, seen.prompt, state.plan, ending, of_layer, link, texts.language())
+        kept = caches.files.find(key)
+        if kept is None:
+            with serving.aside():  # others draw meanwhile: a table of 128 tokens takes half a second
+                kept = File(content_of(ending, weakref.ref(lab), seen.prompt, state.plan, of_layer, link))
+            caches.files.keep(key, kept)
+        return exports.file_name(lab.name, what, ending), kept.content

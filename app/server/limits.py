@@ -75,6 +75,7 @@ ALL = (PASSES, GENERATIONS, DOWNLOADS, TRAININGS, WORK, SEARCHES, MESSAGES, BYTE
 
 REQUESTS = Room("requests", visit=8, address=400)  # requests to the events route that have no response yet
 BODIES = Room("bodies", visit=4 * MB, address=32 * MB, process=64 * MB)  # bytes of requests that have no response yet
+FILES = Room("files", visit=2, address=20)  # downloads that are made
 LONG = Room("long", address=4)  # requests that wait for a beam search, or compute one
 UPLOADS = Room("uploads", visit=17 * MB, address=40 * MB, process=64 * MB)  # two files of the largest size per visit
 

@@ -6,7 +6,9 @@ import base64
 import io
 import json
 import shutil
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -238,6 +240,27 @@ def test_pinned_tools_stay_and_the_fifth_takes_the_place_of_the_first():
         headers, arrays = tools.pinned(view, tools.offered(view))
         assert [header["key"] for header in headers] == ["layer.mean", "answer.lens", "answer.who"]
         assert list(arrays) == ["pin0.map.mean"]
+
+
+def test_a_visit_has_two_files_made_at_a_time(monkeypatch):
+    here = visiting("stories-softmax", STORY)
+    begun, done = threading.Semaphore(0), threading.Event()
+
+    def slow(*given: Any) -> tuple[str, bytes]:
+        begun.release()
+        assert done.wait(20)
+        return "a.csv", b"a"
+
+    monkeypatch.setattr(files_route, "made", slow)
+    monkeypatch.setattr(files_route, "LATER", 0.01)
+    with TestClient(Starlette(routes=[files_route.route()])) as client, ThreadPoolExecutor(2) as pool:
+        address = f"/lab/visits/{here.channel.id}/files/all.csv"
+        two = [pool.submit(client.get, address) for _ in range(2)]
+        assert begun.acquire(timeout=20) and begun.acquire(timeout=20)
+        assert client.get(address).status_code == 429
+        done.set()
+        assert [each.result(20).status_code for each in two] == [200, 200]
+        assert client.get(address).status_code == 200
 
 
 def test_a_file_that_is_no_picture_leaves_the_visitors_picture(tmp_path, monkeypatch):
