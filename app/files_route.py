@@ -3,13 +3,11 @@
     GET {base}/lab/visits/ID/files/NAME.{npz,json,csv,zip,html}    # mask.html is the mask F, any other name the head
 
 Status codes: 404: no such file. 410: the session has ended. 422: the file cannot be made; the body has the reason. 429:
-the visit or its address is over a limit (app/server/limits.py); the answer comes after LATER seconds.
+the visit or its address is over a limit (app/server/limits.py), as in app/route.py.
 """
 
 from __future__ import annotations
 
-import asyncio
-import weakref
 from functools import partial
 from urllib.parse import quote
 
@@ -23,6 +21,7 @@ from app.lab import charts
 from app.lab.now import ERRORS, present
 from app.panels.prompt import saved_model
 from app.panels.prompt.export import TYPES, content_of
+from app.route import AgainError, refused
 from app.server import caches, limits, serving
 from app.server.caches import File
 from app.server.limits import Payer
@@ -33,7 +32,6 @@ from app.texts import _
 from models import Trace
 from models.errors import StructureError
 
-LATER = 1.0  # seconds after which a refused request is answered, so that a flood of them stays small
 HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
 
 
@@ -53,8 +51,7 @@ async def receive(request: Request) -> Response:
     try:
         with payer.holds(limits.FILES) as free:
             if not free or payer.wait(limits.WORK) > 0:
-                await asyncio.sleep(LATER)
-                return PlainTextResponse("Send this again later.", 429, {"Retry-After": "1"})
+                return await refused(AgainError())
             name, data = await to_thread.run_sync(partial(made, now, ending, address, named == "mask"))
     except (*ERRORS, StructureError) as error:
         with visit.use(now):
@@ -86,6 +83,6 @@ def made(now: Visit, ending: str, address: str, is_mask: bool = False) -> tuple[
         kept = caches.files.find(key)
         if kept is None:
             with serving.aside():  # others draw meanwhile: a table of 128 tokens takes half a second
-                kept = File(content_of(ending, weakref.ref(lab), seen.prompt, state.plan, of_layer, link))
+                kept = File(content_of(ending, lab, seen.prompt, state.plan, of_layer, link))
             caches.files.keep(key, kept)
         return exports.file_name(lab.name, what, ending), kept.content

@@ -73,6 +73,13 @@ class AgainError(Exception):
         self.milliseconds, self.hold = max(1, round(1000 * seconds)), hold
 
 
+async def refused(again: AgainError) -> Response:
+    """Returns the refusal after a wait: answering a flood at once would keep the event loop busy."""
+    await asyncio.sleep(again.hold * random.uniform(0.5, 1))
+    return PlainTextResponse("Send this again later.", 429, {
+        "Retry-After": str(-(-again.milliseconds // 1000)), "Retry-After-Ms": str(again.milliseconds)})
+
+
 def route(prefix: str = "") -> Route:
     return Route(f"{prefix}/lab/visits/{{visit}}/events", Events(), methods=["POST"])
 
@@ -90,10 +97,7 @@ class Events:
             try:
                 response = await self._respond(request, held)
             except AgainError as again:
-                # A refusal waits with its place, because answering a flood at once would keep the event loop busy.
-                await asyncio.sleep(again.hold * random.uniform(0.5, 1))
-                response = PlainTextResponse("Send this again later.", 429, {
-                    "Retry-After": str(-(-again.milliseconds // 1000)), "Retry-After-Ms": str(again.milliseconds)})
+                response = await refused(again)
             await response(scope, receive, send)
 
     async def _respond(self, request: Request, held: contextlib.ExitStack) -> Response:

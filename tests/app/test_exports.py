@@ -9,7 +9,6 @@ import codecs
 import csv
 import io
 import json
-import weakref
 
 import numpy
 import pytest
@@ -33,7 +32,7 @@ def lab():
 
 
 def made(lab, ending: str) -> bytes:
-    return export.content_of(ending, weakref.ref(lab), lab.read(TEXT), PLAN, None, LINK)
+    return export.content_of(ending, lab, lab.read(TEXT), PLAN, None, LINK)
 
 
 def test_numpy_has_every_array_and_no_pickle(lab):
@@ -115,7 +114,7 @@ def test_of_a_trace_that_is_too_large_the_file_has_the_selected_layer(lab, monke
     trace = models.run(lab, TEXT, PLAN)
     monkeypatch.setattr(compute, "traces_of", lambda *_: (sketch_of(trace),) * 2)
     monkeypatch.setattr(compute, "layer_of", lambda lab, seen, plan, kind, layer: trace.layer(kind, layer))
-    file = json.loads(export.content_of("json", weakref.ref(lab), trace.prompt, PLAN, ("self", 2), LINK))
+    file = json.loads(export.content_of("json", lab, trace.prompt, PLAN, ("self", 2), LINK))
     assert [one["layer"] for one in file["layers"]] == [3]
 
 

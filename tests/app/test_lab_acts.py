@@ -252,7 +252,6 @@ def test_a_visit_has_two_files_made_at_a_time(monkeypatch):
         return "a.csv", b"a"
 
     monkeypatch.setattr(files_route, "made", slow)
-    monkeypatch.setattr(files_route, "LATER", 0.01)
     with TestClient(Starlette(routes=[files_route.route()])) as client, ThreadPoolExecutor(2) as pool:
         address = f"/lab/visits/{here.channel.id}/files/all.csv"
         two = [pool.submit(client.get, address) for _ in range(2)]

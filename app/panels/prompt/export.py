@@ -1,10 +1,6 @@
-"""Exports the attention patterns of all heads, and a model under the plan, as files that the server generates.
-
-The menu beside the grid requests a file. The page then gets a download button, and the menu clicks this button."""
+"""Exports the attention patterns of all heads as files that the server generates."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from app import compute, exports
 from app.panels.measured import measures
@@ -15,15 +11,12 @@ TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "
          "zip": "application/zip", "html": "text/html"}
 
 
-def content_of(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadPlan,
+def content_of(ending: str, lab: Lab, prompt: Prompt, plan: HeadPlan,
                of_layer: tuple[str, int] | None, link: str) -> bytes:
-    """Returns the content of the file; raises LookupError if the model is no longer in memory.
+    """Returns the content of the file.
 
     `of_layer` is the (attention block, layer) to export if the maps of all layers are too large.
     """
-    lab = ref()
-    if lab is None:
-        raise LookupError("the model has been let go")
     before, seen = compute.traces_of(lab, prompt, plan)
     if isinstance(seen, Trace):
         maps = exports.maps_of(seen)

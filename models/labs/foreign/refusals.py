@@ -25,6 +25,9 @@ class Refusal:
 SAVE_AGAIN = N_("Save the model again with save_pretrained")
 CHECK_NUMBERS = N_("Check config.json against the model's page")
 OTHER_MODEL = N_("Choose a model with softmax attention; docs/architectures.md lists them")
+SAVE_TOKENIZER = N_("Save its tokenizer again with save_pretrained (tokenizer.json)")
+FIXED_PATCHES = N_("Choose a vision Transformer with fixed patches, like ViT or DINOv2")
+TEXT_OR_PICTURES = N_("Choose a model that reads text or pictures")
 
 REFUSALS: dict[str, Refusal] = {
     # causes of the folder
@@ -69,16 +72,16 @@ REFUSALS: dict[str, Refusal] = {
     "quantised": Refusal(N_("its weights are quantised"),
                          N_("Open a version with floats of 16 or 32 bits")),
     "sound": Refusal(N_("type {kind} reads or generates sound"),
-                     N_("Choose a model that reads text or pictures")),
+                     TEXT_OR_PICTURES),
     "several inputs": Refusal(N_("type {kind} reads neither text alone nor pictures alone"),
-                              N_("Choose a model that reads text or pictures")),
+                              TEXT_OR_PICTURES),
     "another task": Refusal(N_("an encoder-decoder of type {kind} generates no text"),
                             N_("Choose a version that generates text")),
     "pictures of no fixed size": Refusal(N_("its config.json names no fixed size of pictures and patches"),
-                                         N_("Choose a vision Transformer with fixed patches, like ViT or DINOv2")),
+                                         FIXED_PATCHES),
     "no heads": Refusal(N_("config.json of type {kind} names no numbers of heads and layers"), OTHER_MODEL),
     "several resolutions": Refusal(N_("type {kind} attends at several resolutions, without common patches"),
-                                   N_("Choose a vision Transformer with fixed patches, like ViT or DINOv2")),
+                                   FIXED_PATCHES),
     # causes of the weights
     "weights damaged": Refusal(N_("a file of its weights is damaged"),
                                N_("Download all files again")),
@@ -107,15 +110,15 @@ REFUSALS: dict[str, Refusal] = {
     "no tokenizer": Refusal(N_("it has no tokenizer (tokenizer.json)"),
                             N_("Save its tokenizer there with save_pretrained")),
     "tokenizer unreadable": Refusal(N_("its tokenizer cannot be read"),
-                                    N_("Save its tokenizer again with save_pretrained (tokenizer.json)")),
+                                    SAVE_TOKENIZER),
     "empty tokenizer": Refusal(N_("its tokenizer has no tokens"),
-                               N_("Save its tokenizer again with save_pretrained (tokenizer.json)")),
+                               SAVE_TOKENIZER),
     "slow tokenizer": Refusal(N_("its tokenizer returns no character positions of tokens"),
                               N_("Convert it to a fast tokenizer (tokenizer.json)")),
     "large tokenizer": Refusal(N_("its tokenizer has {tokens:,} tokens, but the model {rows:,} embeddings"),
-                               N_("Save its tokenizer again with save_pretrained (tokenizer.json)")),
+                               SAVE_TOKENIZER),
     "tokenizer fails": Refusal(N_("its tokenizer fails on an ordinary text"),
-                               N_("Save its tokenizer again with save_pretrained (tokenizer.json)")),
+                               SAVE_TOKENIZER),
     # causes of the Hub
     "no id": Refusal(N_("{repo} is no model id"), N_("An id looks like openai-community/gpt2")),
     "not allowed": Refusal(N_("this host does not open {repo}"),
