@@ -190,7 +190,7 @@ def test_a_hybrid_opens_with_its_softmax_layers_and_names_the_others(name: str, 
     (row,) = (i for i, (_, has) in enumerate(lab.layer_types, 1) if has)
     assert lab.shape == {"self": (1, 4)} and len(lab.layer_types) == HYBRIDS[name][2].get("num_hidden_layers")
     remark = hybrid_remark(lab.layer_types)
-    assert f"has {len(lab.layer_types)} layers" in remark and f"its layers {row}." in remark and others in remark
+    assert f"shows layers {row} of {len(lab.layer_types)}." in remark and others in remark
     assert lab_of("llama").layer_types == ()
     changed = models.run(lab, TEXT, models.HeadPlan().gate("self", 0, 1, 0.0))
     assert abs(changed.output.distribution - models.run(lab, TEXT).output.distribution).max() > 1e-4
