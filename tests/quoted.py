@@ -56,7 +56,8 @@ def quotations(source: str, removed: Collection[str], present: Collection[str]) 
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             continue
         literal = node.value
-        if " " not in literal.strip() or len(literal) not in LENGTHS or SKIPPED in lines[node.lineno - 1]:
+        if " " not in literal.strip() or "\n" in literal or len(literal) not in LENGTHS \
+                or SKIPPED in lines[node.lineno - 1]:
             continue
         if any(_is_in(literal, text) for text in removed) and not any(_is_in(literal, text) for text in present):
             yield node.lineno, literal

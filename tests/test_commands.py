@@ -166,7 +166,7 @@ def test_an_agent_calls_the_same_functions_over_stdio_within_the_limits_of_a_vis
             assert "names no group of heads" in await call("run", model=MODEL, text=TEXT, plan="nonsense")
             refusals = [await call("run", model="hf:someone/else", text=TEXT) for _ in range(DOWNLOADS.visit + 1)]
             assert all("this host does not open" in its for its in refusals[:-1])
-            assert "requests to the Hub per minute" in refusals[-1]
+            assert "requests to the Hub" in refusals[-1]
 
     run(talk())
 

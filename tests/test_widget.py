@@ -157,7 +157,7 @@ def test_models_are_compared_under_one_plan(lab: Lab):
     send(both, heads(3, gate=0), key="lab-1")
     for index in (0, 1):
         assert part(both, index)[0]["kinds"][0]["gates"][3][1] == 0
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="at least one model"):
         attention_lab.compare([], TEXT)
 
 

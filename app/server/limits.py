@@ -36,14 +36,14 @@ KB, MB = 2**10, 2**20
 class Rate:
     """A limit over time: a token bucket of `visit` units per visit and of `address` units per address.
 
-    An empty bucket is full again after `seconds`. `refusal` is the message for a visitor over the limit.
+    An empty bucket is full again after `seconds`. A visitor over a limit with a `unit` gets a message.
     """
 
     name: str
     visit: float
     address: float
     seconds: float = MINUTE
-    refusal: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,21 +56,16 @@ class Room:
     process: float = math.inf
 
 
-PASSES = Rate("passes", 1000, 1000 * PER_ADDRESS, refusal=N_(
-    "At most {most:,} model passes per minute. You can go on in {seconds} s."))
-GENERATIONS = Rate("generations", 20, 20 * PER_ADDRESS, refusal=N_(
-    "At most {most:,} continuations per minute. You can go on in {seconds} s."))
-DOWNLOADS = Rate("downloads", 6, 6 * PER_ADDRESS, refusal=N_(
-    "At most {most:,} requests to the Hub per minute. You can go on in {seconds} s."))
+PASSES = Rate("passes", 1000, 1000 * PER_ADDRESS, unit=N_("model passes"))
+GENERATIONS = Rate("generations", 20, 20 * PER_ADDRESS, unit=N_("continuations"))
+DOWNLOADS = Rate("downloads", 6, 6 * PER_ADDRESS, unit=N_("requests to the Hub"))
 # seconds of a processor: of everything that a visit computes and draws, and of beam searches alone
 WORK = Rate("work", 30, math.inf)
-SEARCHES = Rate("searches", 20, 40, refusal=N_(
-    "At most {most:,} s of translating per minute. You can go on in {seconds} s."))
+SEARCHES = Rate("searches", 20, 40, unit=N_("s of translating"))
 # requests to the events route and websocket messages; a drag sends one per animation frame
 MESSAGES = Rate("messages", 240, 2400, seconds=4)
 BYTES = Rate("bytes", 2 * MB, 32 * MB, seconds=4)
-TRAININGS = Rate("trainings", 6, 6 * PER_ADDRESS, refusal=N_(
-    "At most {most:,} trainings per minute. You can go on in {seconds} s."))
+TRAININGS = Rate("trainings", 6, 6 * PER_ADDRESS, unit=N_("trainings"))
 ALL = (PASSES, GENERATIONS, DOWNLOADS, TRAININGS, WORK, SEARCHES, MESSAGES, BYTES)
 
 REQUESTS = Room("requests", visit=8, address=400)  # requests to the events route that have no response yet
@@ -237,23 +232,28 @@ def _limited() -> Payer | None:
     return payer_of(_current())
 
 
+def _error(rate: Rate, seconds: float) -> LimitError:
+    return LimitError(message("At most {most:,} {units} per minute: wait {seconds} s.", most=int(rate.visit),
+                              units=message(rate.unit), seconds=max(1, math.ceil(seconds))))
+
+
 def spend(what: Rate, amount: float = 1) -> None:
     """Counts work against the limits of the current visit and its address; raises LimitError in hosted mode."""
     payer = _limited()
     if payer is None:
         _count(None, what, amount)
     elif seconds := payer.refusal(what, amount):
-        raise LimitError(message(what.refusal, most=int(what.visit), seconds=max(1, math.ceil(seconds))))
+        raise _error(what, seconds)
 
 
 @contextlib.contextmanager
 def working(*rates: Rate) -> Iterator[None]:
-    """Counts the processor's seconds of this thread; raises LimitError if a rate with a refusal is overdrawn."""
+    """Counts the processor's seconds of this thread; raises LimitError if a rate with a unit is overdrawn."""
     payer = _limited()
     for rate in rates:
-        if payer and rate.refusal and (seconds := payer.wait(rate)) > 0:
+        if payer and rate.unit and (seconds := payer.wait(rate)) > 0:
             refused[rate.name] += 1
-            raise LimitError(message(rate.refusal, most=int(rate.visit), seconds=max(1, math.ceil(seconds))))
+            raise _error(rate, seconds)
     began = time.thread_time()
     try:
         yield

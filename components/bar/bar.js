@@ -129,7 +129,7 @@ function create(state) {
   listenForHistory(state, state.root.keys.signal);
   const showConnection = isThere => {
     lost.hidden = isThere;
-    setText(lost, isThere ? '' : _('No connection. Your changes are kept and sent when it returns.'));
+    setText(lost, isThere ? '' : _('No connection. Your changes are sent when it returns.'));
   };
   return {
     brand,
@@ -205,7 +205,7 @@ function update(state, { undo, redo, places, embedded, large, links }) {
   for (const part of [state.bar, state.tabs]) part.hidden = Boolean(embedded);
   state.line.hidden = !embedded && !isFramed;
   const warns = !embedded && isFramed;
-  setText(state.line.firstChild, warns ? _('In a frame of another site, uploads and downloads may be blocked.') : '');
+  setText(state.line.firstChild, warns ? _('In this frame, uploads and downloads may be blocked.') : '');
   setText(state.link, warns ? _('Open in a window of its own ↗') : _('Open this in Attention Lab ↗'));
   setAttribute(state.brand, 'href', address(links, 'start'));
   showPlaces(state, state.places);

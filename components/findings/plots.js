@@ -74,9 +74,9 @@ export function legendElement() {
   return make(
     'p',
     { className: 'legend' },
-    entry('value', _('tested difference, with its 90% interval')),
+    entry('value', _('tested difference, 90% interval')),
     entry('bound', _('margin or limit')),
     entry('ours', _('our numbers')),
-    entry('paper', _("the paper's numbers, where their unit is the same")),
+    entry('paper', _("the paper's numbers, if in this unit")),
   );
 }

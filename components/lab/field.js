@@ -39,7 +39,7 @@ export function createField(state) {
   const actions = make('span');
   note.append(forgets, tokens);
   const file = make('input', { type: 'file', accept: 'image/png,image/jpeg,image/webp', hidden: true });
-  file.setAttribute('aria-label', _('A picture (JPEG or PNG); without one, the example is shown'));
+  file.setAttribute('aria-label', _('A picture (JPEG or PNG)'));
   file.onchange = async () => {
     if (!file.files[0]) return;
     state.send({ type: 'picture', data: await smallPicture(file.files[0]) });

@@ -20,7 +20,7 @@ export function createLead(state) {
     elements: [lead, caption],
     close: () => [models, whose].forEach(menu => menu.close()),
     show(data, view, shown) {
-      const sentence = leadSentence(data, shown.selection, shown.used, shown.wraps);
+      const sentence = leadSentence(data, shown.selection, shown.used);
       models.write(sentence.slots.model.text);
       whose.write(sentence.slots.whose.text);
       const controls = { ...(data.models && { model: models.element }), whose: whose.element };

@@ -28,7 +28,7 @@ export const STEPS = [
     isLook: true,
   },
   {
-    ask: N_('Press a tile. Each tile is one attention head.'),
+    ask: N_('Press a tile: each is one head.'),
     find: ({ layer }) => [`.tile[data-layer="${layer}"][data-head="1"]:not(.on, .pruned)`, '.tile:not(.on, .pruned)'],
     done: (now, before) => now.head !== '' && now.head !== before.head,
     isLook: true,
@@ -40,12 +40,12 @@ export const STEPS = [
     says: N_('The figure is the answer.'),
   },
   {
-    ask: N_('Prune this head. The model runs again without it.'),
+    ask: N_('Prune this head.'),
     find: () => PRUNE,
     done: (now, before) => now.pruned > before.pruned,
   },
   {
-    ask: N_('Prune a whole layer: press its name, then prune.'),
+    ask: N_('Press the name of a layer, then prune it.'),
     find: ({ isLayer, layer }) => (isLayer ? PRUNE : [`.layer-name[data-layer="${layer}"]`]),
     done: (now, before) => now.layers > before.layers,
   },
@@ -54,7 +54,7 @@ export const STEPS = [
     ask: N_('Write your own text, or choose an example.'),
     find: () => ['.field'],
     done: (now, before) => now.text !== before.text,
-    says: N_('The model has read your text. The guide explains every term.'),
+    says: N_('The guide explains every term.'),
   },
 ];
 

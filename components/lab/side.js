@@ -94,7 +94,7 @@ export function createSide(send) {
     setText(counts, one ? _('Its output counts') : _('Their output counts'));
     setText(share, same ? formatShare(gate) : _('mixed'));
     slider.classList.toggle('mixed', !same);
-    setText(remark, stateSentence(states, pressed, one));
+    setText(remark, stateSentence(states, pressed));
   };
 
   const facing = { word: wordFacts, answer: answerFacts };
@@ -122,15 +122,14 @@ function headsTitle(thing, selection, { title, layers, heads }, several) {
   return selection.scope === 'head' ? _('{name} is', { name }) : _('{name} are', { name });
 }
 
-function stateSentence(states, pressed, one) {
-  if (!states.length) return _('Training pruned these heads: they cannot be changed.');
-  if (states.some(state => state.patched)) return _('The output comes from another text (patched).');
-  if (pressed.pruned === 'true')
-    return one ? _('It is computed, but nothing of it is used.') : _('All are computed, but nothing of them is used.');
+function stateSentence(states, pressed) {
+  if (!states.length) return _('Training pruned these heads.');
+  if (states.some(state => state.patched)) return _('The output is from another text (patched).');
+  if (pressed.pruned === 'true') return _('Nothing of the output is used.');
   if (Object.values(pressed).includes('mixed')) return _('The heads have different states.');
-  if (pressed.constant === 'true') return _('The pattern is the mean over many texts, whatever the words.');
+  if (pressed.constant === 'true') return _('The pattern is the mean over many texts.');
   if (states.some(state => state.gate < 1)) return _('Part of the output is used.');
-  return one ? _('Its pattern depends on the words.') : _('Their patterns depend on the words.');
+  return _('The pattern depends on the words.');
 }
 
 const big = text => make('p', { className: 'big', textContent: text });

@@ -91,7 +91,7 @@ export function createSettings(state, stage) {
       for (const each of states) setAttribute(each, 'aria-pressed', pressedState(heads, TESTS[each.className]));
       again.hidden = !data.complete || !data.may_train || !heads.every(TESTS.live);
       const some = stage.view.heads.self.flat().some(TESTS.constant);
-      setText(remark, some ? _('A constant head looks evenly at all words that it may see.') : '');
+      setText(remark, some ? _('A constant head looks evenly at all visible words.') : '');
       setText(said, data.moments[index].short);
     },
   };

@@ -66,7 +66,7 @@ const MAKE = {
     const blob = await inTime(figure ? figure.png(frame) : rasterised(framed()));
     if (blob) return save(blob, 'image/png', name('png'));
     // browsers that protect visitors from fingerprinting may refuse to read pixels
-    say(_('This browser could not make a PNG. The picture was saved as SVG.'));
+    say(_('This browser makes no PNG. The picture was saved as SVG.'));
     return saveSvg(offer);
   },
   csv: ({ table, citation, link, name }) => save(toCsv(table(), citation, link), 'text/csv;charset=utf-8', name('csv')),
@@ -76,7 +76,7 @@ const MAKE = {
         ? await figure.html(frame)
         : standalonePage({
             title,
-            rest: _('Point at the picture, or use the arrow keys, for its values.'),
+            rest: _('Values: point, or use the arrow keys.'),
             tree: framed().tree,
             script: OFFLINE_SCRIPT,
             language: currentLanguage(),
@@ -86,10 +86,10 @@ const MAKE = {
     ),
 };
 const NAMES = {
-  svg: N_('SVG: vector picture'),
-  png: N_('PNG: picture at twice the size'),
-  csv: N_('CSV: the numbers'),
-  html: N_('HTML: one file, works offline'),
+  svg: N_('SVG: vector'),
+  png: N_('PNG: twice the size'),
+  csv: N_('CSV: numbers'),
+  html: N_('HTML: works offline'),
 };
 
 /** Creates and saves a file of a format, a key of MAKE; `offer` as in createDownloadMenu, `say` shows a message. */

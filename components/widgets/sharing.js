@@ -17,16 +17,15 @@ const OF_STEP = ['lesson', 'lang']; // fields that the shared link keeps in a le
 
 /** Returns the remarks below a link: that it omits changes in a lesson, and problems with scanning its code. */
 function remarks(link, code, isStep) {
-  const lines = isStep ? [_('The link opens this step as it begins, without your changes.')] : [];
+  const lines = isStep ? [_('The link opens this step without your changes.')] : [];
   if (!fitsQr(link))
     lines.push(
-      _('This link is too long for a QR code: {n} characters. Copy it, or shorten the text.', {
+      _('{n} characters are too long for a QR code. Copy the link, or shorten the text.', {
         n: link.length.toLocaleString('en'),
       }),
     );
   else if (!code) lines.push(_('The QR code could not be loaded. Copy the link.'));
-  else if (isDense(code))
-    lines.push(_('This link is long, so the code is dense: scan it from close up, or copy the link.'));
+  else if (isDense(code)) lines.push(_('A long link: scan the code from close up, or copy the link.'));
   return lines;
 }
 
@@ -74,7 +73,7 @@ export function createSharing(settled, copy) {
   const warning = make(
     'div',
     { className: 'warning', hidden: !isOwn },
-    make('p', { textContent: _('This address works on this computer only: other devices cannot open it.') }),
+    make('p', { textContent: _('This address works on this computer only.') }),
     unfold,
   );
   unfold.onclick = () => {

@@ -47,17 +47,17 @@ def test_a_message_of_models_is_translated_by_the_reader(monkeypatch):
             return {"{name} is no {what}.": "{what}: {name}!", "name": "NAME"}.get(text, text)
 
         def ngettext(self, one, several, n):
-            return "{n}×" if one == "{n} word" else one
+            return "{n}×" if one == "{n} text" else one
 
     sentence = message("{name} is no {what}.", name="x", what=message(N_("name")))
     assert sentence == "x is no name." == _(sentence)
-    assert (plural_message("{n} word", "{n} words", 1), plural_message("{n} word", "{n} words", 2)) == ("1 word",
-                           "2 words")
+    assert (plural_message("{n} text", "{n} texts", 1), plural_message("{n} text", "{n} texts", 2)) == ("1 text",
+                           "2 texts")
     monkeypatch.setattr(texts, "_translations", lambda language: Some())
     assert _(sentence) == "NAME: x!"
     assert _(str(InputError(sentence))) == "NAME: x!"
     assert _(copy.deepcopy(sentence)) == "NAME: x!"
-    assert _(plural_message("{n} word", "{n} words", 3)) == "3×"
+    assert _(plural_message("{n} text", "{n} texts", 3)) == "3×"
     assert _("{name} is no {what}.", name="{what}", what="y") == "y: {what}!"
     assert _(listed([sentence, "z"], "; ")) == "NAME: x!; z"
 

@@ -241,4 +241,4 @@ def test_a_visitor_may_not_start_trainings_without_end(now: Visit, monkeypatch: 
     for _ in range(int(limits.TRAININGS.visit)):
         limits.spend(limits.TRAININGS)
     act(now, {"type": "train"})
-    assert "trainings per minute" in now.history.problems[0] and now.trainings.runs == {}
+    assert "per minute" in now.history.problems[0] and now.trainings.runs == {}

@@ -15,9 +15,9 @@ from app import texts
 
 pytestmark = pytest.mark.browser
 
-ASKS = ("Press a word in the text.", "Press a tile. Each tile is one attention head.",
-        "Press a question about this head.", "Prune this head. The model runs again without it.",
-        "Prune a whole layer: press its name, then prune.", "Undo all changes.",
+ASKS = ("Press a word in the text.", "Press a tile: each is one head.",
+        "Press a question about this head.", "Prune this head.",
+        "Press the name of a layer, then prune it.", "Undo all changes.",
         "Write your own text, or choose an example.")
 
 

@@ -177,7 +177,7 @@ def test_a_state_is_saved_under_a_name_and_opened_again(visit: Callable[..., Pag
     outer, parts = form.bounding_box(), [its.bounding_box() for its in form.locator("input, button").all()]
     assert all(left["x"] + left["width"] + 6 <= right["x"] for left, right in zip(parts, parts[1:], strict=False))
     assert all(its["x"] + its["width"] <= outer["x"] + outer["width"] for its in parts)
-    page.get_by_role("textbox", name="Name of the state").fill("without one")
+    page.get_by_role("textbox", name="Name of the state").fill("without it")
     page.keyboard.press("Enter")
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
@@ -185,6 +185,6 @@ def test_a_state_is_saved_under_a_name_and_opened_again(visit: Callable[..., Pag
     linked(page, "plan", None)
     opened(page)
     dialog.get_by_role("button", name="Saved states").click()
-    page.get_by_role("menuitem", name="Open: without one").click()
+    page.get_by_role("menuitem", name="Open: without it").click()
     linked(page, "plan", "self-1.1g0")
     expect(dialog).to_be_hidden()

@@ -99,8 +99,6 @@ test('with bars the caption names the heads that push most', () => {
     arrays: { 'stubs.decoder': { data: [0, 0.5, 0, 0, 2, -3] }, 'stubs.mlp': { data: [0.1, 1] } },
   });
   const push = () => caption(data, { contributions: true });
-  assert.equal(push(), 'The next word is ball. Heads L2·H2 and L1·H2 push most directly.');
-  data.arrays['stubs.mlp'].data[0] = 2.5;
   assert.equal(push(), 'The next word is ball. Of the heads, L2·H2 and L1·H2 push most directly.');
   data.arrays['stubs.decoder'].data[1] = 0.1;
   assert.equal(push(), 'The next word is ball. Of the heads, L2·H2 pushes most directly.');
@@ -157,30 +155,25 @@ test('the caption names the looking word where another word predicts', () => {
 
 test('the lead names the model and whose attention is shown', () => {
   const lead = (...given) => sentenceText(leadSentence(payload(), ...given));
+  assert.equal(lead(HEAD, true), 'The Selective model reads this text. The tint shows where layer 2, head 3 looks.');
   assert.equal(
-    lead(HEAD, true, false),
-    'The Selective model reads this text. The tint shows where layer 2, head 3 looks.',
+    lead({ ...HEAD, scope: 'row' }, false),
+    'The Selective model reads this text. Nothing of layer 2 (3 heads) is used.',
   );
-  assert.equal(
-    lead({ ...HEAD, scope: 'row' }, false, true),
-    'The Selective model reads these 2 words and marks. Nothing of layer 2 (3 heads) is used.',
-  );
-  assert.match(lead({ ...HEAD, scope: 'all' }, true, false), /where all heads look on average\.$/);
+  assert.match(lead({ ...HEAD, scope: 'all' }, true), /where all heads look on average\.$/);
   const pair = payload({
     model: { title: 'Softmax', kind: 'pair' },
     kinds: [kind('encoder', LIVE), kind('cross', LIVE)],
   });
   assert.equal(
-    sentenceText(leadSentence(pair, { ...HEAD, kind: 'cross' }, true, true)),
+    sentenceText(leadSentence(pair, { ...HEAD, kind: 'cross' }, true)),
     'The Softmax model reads one text and writes the other. The tint shows where layer 2, head 3 of cross looks.',
   );
-  const without = payload({ special: undefined });
-  assert.match(sentenceText(leadSentence(without, HEAD, true, true)), /these 3 words/);
 });
 
-test('the former rank has its ending', () => {
-  const texts = [1, 2, 3, 5, 11, 22].map(old => formerText({ before: 0.03, ranks: [old, 1] }));
-  assert.deepEqual(texts, ['was 3%', 'was 3%, 2nd', 'was 3%, 3rd', 'was 3%, 5th', 'was 3%, 11th', 'was 3%, 22nd']);
+test('a former rank below 100 is named', () => {
+  const texts = [1, 2, 22].map(old => formerText({ before: 0.03, ranks: [old, 1] }));
+  assert.deepEqual(texts, ['was 3%', 'was 3%, rank 2', 'was 3%, rank 22']);
   assert.equal(formerText({ before: 0.001, ranks: [300, 1] }), 'was <1%');
   assert.equal(shortHead(2, 4), 'L3·H5');
 });

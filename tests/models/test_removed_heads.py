@@ -17,7 +17,7 @@ from models.plan import HeadPlan
 
 CLOSED = {
     "some": [(0, 1), (1, 0), (1, 3)], "the first ones": [(0, 0), (1, 0), (1, 1)],
-    "a whole layer": [(0, 0), (0, 1), (0, 2), (0, 3), (1, 2)], "all": [(a, b) for a in (0, 1) for b in range(4)]}
+    "one layer": [(0, 0), (0, 1), (0, 2), (0, 3), (1, 2)], "all": [(a, b) for a in (0, 1) for b in range(4)]}
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
 
 

@@ -33,5 +33,5 @@ def content(view: View, tool: Tool) -> Content:
         parts.note(_("Data: {data}. Licence: {licence}.", data=data, licence=stored["licence"])))
 
 
-TOOLS = [Tool("all.card", N_("How was it trained?"), N_("model card"), content, tip="card",
+TOOLS = [Tool("all.card", N_("How was it trained?"), N_("model card"), content,
               fits=lambda view: bool(view.lab.card))]

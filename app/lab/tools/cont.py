@@ -126,5 +126,5 @@ def act(event: dict[str, Any]) -> None:
         this.begin_writing = True
 
 
-TOOLS = [Tool(KEY, N_("How does the text go on?"), N_("generation"), content, tip="continuation",
+TOOLS = [Tool(KEY, N_("How does the text go on?"), N_("generation"), content,
               fits=lambda view: view.lab.task.writes, act=act)]

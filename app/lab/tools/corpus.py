@@ -101,6 +101,6 @@ def _roles(view: View, measured: dict[str, Any]) -> list[parts.Part]:
     return [*shown, parts.note(_("Over {n} sentences of an English treebank.", n=measured["sentences"]))]
 
 
-TOOLS = [Tool("head.corpus", N_("Does it matter elsewhere?"), N_("over a corpus"), content, tip="elsewhere",
+TOOLS = [Tool("head.corpus", N_("Does it matter elsewhere?"), N_("over a corpus"), content,
               settings={"tab": tuple(TABS), "source": ("corpus", "text"), "x": tuple(MEASURES),
                         "y": ("loss", *MEASURES)})]

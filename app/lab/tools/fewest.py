@@ -187,5 +187,5 @@ def _plan(name: object) -> HeadPlan | None:
     return None
 
 
-TOOLS = [Tool(KEY, N_("Which heads does it need?"), N_("minimal heads"), content, tip="minimal",
+TOOLS = [Tool(KEY, N_("Which heads does it need?"), N_("minimal heads"), content,
               fits=lambda view: bool(view.before.outputs) and not view.lab.task.sees, act=act)]

@@ -83,5 +83,5 @@ TOOLS = [Tool("layer.entropy", N_("How widely do they look?"), N_("entropy"), en
          Tool("layer.alike", N_("Which heads do the same?"), N_("disagreement"), alike, tip="cosine",
               settings={"term": tuple(TERMS)},
               fits=lambda view: isinstance(view.before, Trace) and view.kind.heads > 1 and not view.lab.task.sees),
-         Tool("layer.gates", N_("How open are its gates?"), N_("gates"), gates, tip="gates",
+         Tool("layer.gates", N_("How open are its gates?"), N_("gates"), gates, tip="gate",
               fits=lambda view: view.kind.name in view.after.gates)]

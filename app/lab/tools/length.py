@@ -43,6 +43,6 @@ def content(view: View, tool: Tool) -> Content:
             [" ", _("This text: {value}.", value=number(here, ".3f"))] if here is not None else [])]))
 
 
-TOOLS = [Tool("all.length", N_("And in longer texts?"), N_("length curves"), content, tip="length",
+TOOLS = [Tool("all.length", N_("And in longer texts?"), N_("length curves"), content,
               fits=lambda view: bool(view.lab.card) and store.is_stored(view.lab.name, "length"),
               settings={"quantity": tuple(quantity.key for quantity in QUANTITIES)})]

@@ -34,6 +34,6 @@ def content(view: View, tool: Tool) -> Content:
         *([parts.note(verdict.replace("**", ""))] if (verdict := forgetting.verdict(result, control)) else []))
 
 
-TOOLS = [Tool("all.memory", N_("How much can be forgotten?"), N_("memory"), content, tip="forgetting",
+TOOLS = [Tool("all.memory", N_("How much can be forgotten?"), N_("memory"), content, tip="memory",
               fits=lambda view: isinstance(view.lab, Forgets) and view.lab.can_forget and bool(view.lab.card) and
               store.is_stored(view.lab.name, "memory"))]

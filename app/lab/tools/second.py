@@ -129,5 +129,5 @@ def act(event: dict[str, Any]) -> None:
     history().do(replace(present, compared=tuple(chosen)).with_model(present.model))
 
 
-TOOLS = [Tool(KEY, N_("And another model?"), N_("compare"), content, tip="beside", act=act,
+TOOLS = [Tool(KEY, N_("And another model?"), N_("compare"), content, act=act,
               fits=lambda view: len(catalogue.family(view.lab.name)) > 1)]

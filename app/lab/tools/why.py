@@ -79,5 +79,5 @@ def _bars(view: View, split: str, found: ScoreParts) -> list[parts.Part]:
             parts.bar(parts.short(name), value, parts.to_head(name)) for name, value in zip(names, sums, strict=True)]
 
 
-TOOLS = [Tool("head.why", N_("Why there?"), N_("q·k and its sources"), content, tip="why-here",
+TOOLS = [Tool("head.why", N_("Why there?"), N_("q·k and its sources"), content,
               fits=lambda view: view.kind.attention.reads_text, settings={"split": tuple(SPLITS)})]

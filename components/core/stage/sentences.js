@@ -42,11 +42,7 @@ const LAST_RANK = 99; // the largest former rank that is named
 export function formerText({ before, ranks: [old, now] = [1, 1] }) {
   const values = { share: formatShare(before), rank: old };
   if (old === now || old > LAST_RANK) return _('was {share}', values);
-  const ending = Math.floor(old / 10) === 1 ? 0 : old % 10;
-  if (ending === 1) return _('was {share}, {rank}st', values);
-  if (ending === 2) return _('was {share}, {rank}nd', values);
-  if (ending === 3) return _('was {share}, {rank}rd', values);
-  return _('was {share}, {rank}th', values);
+  return _('was {share}, rank {rank}', values);
 }
 
 /** Returns the short name of a head, for tight places: L3·H5. */
@@ -70,23 +66,21 @@ export function selectionName({ kind, layer, head, scope }, kinds, used = true) 
 }
 
 /** Returns the lead with the controls `model` and `whose`. */
-export function leadSentence(data, selection, used, wraps) {
+export function leadSentence(data, selection, used) {
   const slots = {
     model: { text: data.model.title },
     whose: { text: selectionName(selection, data.kinds, used) },
-    n: data.tokens.text.length - (data.special?.text?.length ?? 0),
   };
   const reads = {
     picture: _('The {model} model sees this picture.'),
     pair: _('The {model} model reads one text and writes the other.'),
   };
-  const long = wraps && data.model.kind !== 'pair' ? _('The {model} model reads these {n} words and marks.') : null;
   const tint =
     selection.scope === 'all'
       ? _('The tint shows where {whose} look on average.')
       : _('The tint shows where {whose} looks.');
   const looks = used ? tint : _('Nothing of {whose} is used.');
-  return { text: `${long ?? reads[data.model.kind] ?? _('The {model} model reads this text.')} ${looks}`, slots };
+  return { text: `${reads[data.model.kind] ?? _('The {model} model reads this text.')} ${looks}`, slots };
 }
 
 const likeliest = (rows, when) => rows.reduce((best, row) => (row[when] > best[when] ? row : best));
@@ -177,15 +171,9 @@ function contributionSentence({ contributions, arrays, kinds }) {
   );
   const [first, second] = heads.sort((one, other) => other.value - one.value);
   if (!(first?.value > 0)) return null;
-  const among = Math.max(...(arrays['stubs.mlp']?.data ?? [0])) > first.value;
   const slots = { first: first.name, second: second?.name };
-  if (!(second?.value >= SECOND))
-    return among
-      ? { text: _('Of the heads, {first} pushes most directly.'), slots }
-      : { text: _('Head {first} pushes most directly.'), slots };
-  return among
-    ? { text: _('Of the heads, {first} and {second} push most directly.'), slots }
-    : { text: _('Heads {first} and {second} push most directly.'), slots };
+  if (!(second?.value >= SECOND)) return { text: _('Of the heads, {first} pushes most directly.'), slots };
+  return { text: _('Of the heads, {first} and {second} push most directly.'), slots };
 }
 
 const LIVE = 'live';
@@ -226,59 +214,35 @@ function partsName(parts, kinds) {
   return names.length > 1 ? _('{first} and {second}', { first: names[0], second: names[1] }) : names[0];
 }
 
-/** Returns the beginning of the caption after a change: {how, who, gate}. */
-function change(kinds) {
+/** Returns the beginning of the caption after a change. */
+function changeText(kinds) {
   const parts = changedParts(kinds);
   const count = parts.reduce((sum, { kind, head }) => sum + (head === null ? kind.heads : 1), 0);
   const states = new Set(parts.map(({ state }) => state));
-  if (!parts.length) return { how: 'settings' };
-  if (states.size > 1 || states.has('other')) return { how: 'mixed', n: count };
+  if (!parts.length) return _('With this setting');
+  if (states.size > 1 || states.has('other')) return _('With {n} heads changed', { n: count });
   const state = parts[0].state;
   const who = parts.length > MOST ? _('{n} heads', { n: count }) : partsName(parts, kinds);
-  if (state === '0') return { how: 'without', who };
-  if (state === 'constant') return { how: 'constant', who };
-  return { how: 'gate', who, gate: formatShare(Number(state)) };
+  if (state === '0') return _('Without {who}', { who });
+  if (state === 'constant') return _('With {who} constant', { who });
+  return _('With {who} at {gate}', { who, gate: formatShare(Number(state)) });
 }
 
 function changeSentence(data, found) {
-  const { how, ...names } = change(data.kinds);
-  if (!found) return { text: vectorText(how), slots: { ...names, moved: formatShare(vectorShift(data.answer)) } };
-  const { now, former } = found;
-  if (now.label === former.label) {
-    const slots = {
-      ...names,
-      answer: word(now.label, 'answer'),
-      was: formatShare(now.before),
-      is: formatShare(now.after),
+  const change = changeText(data.kinds);
+  if (!found)
+    return {
+      text: _('{change}, the vector of the text moves by {moved}.'),
+      slots: { change, moved: formatShare(vectorShift(data.answer)) },
     };
-    return { text: stayText(how), slots };
+  const { now, former } = found;
+  const answer = word(now.label, 'answer');
+  if (now.label === former.label) {
+    const slots = { change, answer, was: formatShare(now.before), is: formatShare(now.after) };
+    return { text: _('{change}, the answer stays {answer}: {was} → {is}.'), slots };
   }
   return {
-    text: turnText(how),
-    slots: { ...names, former: word(former.label, 'former'), answer: word(now.label, 'answer') },
+    text: _('{change}, the answer turns from {former} to {answer}.'),
+    slots: { change, former: word(former.label, 'former'), answer },
   };
-}
-
-function stayText(how) {
-  if (how === 'without') return _('Without {who}, the answer stays {answer}: {was} → {is}.');
-  if (how === 'constant') return _('With {who} constant, the answer stays {answer}: {was} → {is}.');
-  if (how === 'gate') return _('With {who} at {gate}, the answer stays {answer}: {was} → {is}.');
-  if (how === 'mixed') return _('With {n} heads changed, the answer stays {answer}: {was} → {is}.');
-  return _('With this setting, the answer stays {answer}: {was} → {is}.');
-}
-
-function turnText(how) {
-  if (how === 'without') return _('Without {who}, the answer turns from {former} to {answer}.');
-  if (how === 'constant') return _('With {who} constant, the answer turns from {former} to {answer}.');
-  if (how === 'gate') return _('With {who} at {gate}, the answer turns from {former} to {answer}.');
-  if (how === 'mixed') return _('With {n} heads changed, the answer turns from {former} to {answer}.');
-  return _('With this setting, the answer turns from {former} to {answer}.');
-}
-
-function vectorText(how) {
-  if (how === 'without') return _('Without {who}, the vector of the text moves by {moved}.');
-  if (how === 'constant') return _('With {who} constant, the vector of the text moves by {moved}.');
-  if (how === 'gate') return _('With {who} at {gate}, the vector of the text moves by {moved}.');
-  if (how === 'mixed') return _('With {n} heads changed, the vector of the text moves by {moved}.');
-  return _('With this setting, the vector of the text moves by {moved}.');
 }

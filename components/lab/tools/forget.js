@@ -20,15 +20,15 @@ function draw(place, api) {
   const row = Array.from({ length: now.look + 1 }, (_each, j) => mask.data[layer * mask.shape[1] + j] / data.mask_step);
   const hidden = hiddenWords(mask, layer, now.look + 1).length;
   const title = hidden
-    ? _('{n} of {count} words are hidden from {word} in layer {layer}')
-    : _('Nothing is hidden from {word} in layer {layer}');
+    ? _('Layer {layer} hides {n} of {count} words from {word}')
+    : _('Layer {layer} hides nothing from {word}');
   const rows = largest(row, ROWS).filter(({ value }) => value > 0);
   const most = Math.max(FULL, ...row);
   return place.append(
     heading(sentence(title, { n: String(hidden), count: String(now.look + 1), word, layer: String(layer + 1) })),
     note(
       _(
-        'Words vote to forget earlier words. F is the sum of the votes; it is subtracted from the match. Hidden means F of 4 or more: attention at least 50 times smaller.',
+        'F is the sum of the votes against a word, subtracted from its match. Hidden: F of 4 or more, attention at least 50 times smaller.',
       ),
     ),
     bars(

@@ -36,14 +36,14 @@ function draw(place, api) {
     ),
     make('pre', { className: 'code', tabIndex: 0, textContent: tool.code, attributes: { translate: 'no' } }),
     ...(tool.refused ? [note(tool.refused)] : []),
-    ...(offer.picture || thing === 'answer' ? [] : [note(_('The whole pattern is on its way.'))]),
+    ...(offer.picture || thing === 'answer' ? [] : [note(_('Loading the whole pattern…'))]),
   );
 }
 
 /** Downloads a file that the server makes, or says why it cannot. */
 async function download(name, say) {
   const address = fileAddress(name);
-  say(address ? _('Making the file…') : _('This server makes no files: start the app with app/host.py.'));
+  say(address ? _('Making the file…') : _('No files from this server: start app/host.py.'));
   if (!address) return;
   try {
     const response = await fetch(address);

@@ -77,7 +77,7 @@ export function patternOf(api, byte, off) {
         { most: 1, off },
       ),
       note(
-        _('Spread {entropy} of at most {most} nats (entropy). Rows look, columns are looked at.', {
+        _('Spread {entropy} of at most {most} nats (entropy). Rows look.', {
           entropy: entropy(row).toFixed(2),
           most: Math.log(Math.max(1, reach)).toFixed(2),
         }),

@@ -39,7 +39,7 @@ export function headBytes({ arrays }, kind, layer, head) {
  */
 export function matrix({ rows, columns, byte, look, dark, off = false, square = false, wide = false, act }) {
   const canvas = make('canvas', {
-    attributes: { role: 'img', 'aria-label': _('Pattern: rows look, columns are looked at') },
+    attributes: { role: 'img', 'aria-label': _('Pattern: rows look') },
   });
   paintMatrix(canvas, rows.length, columns.length, colourTable(dark, off ? 'unused' : 'attention'), byte);
   const row = make('i', {

@@ -20,13 +20,7 @@ function draw(place, api) {
     ),
   );
   if (!found?.length)
-    return place.append(
-      note(
-        kind.exact && kind.causal
-          ? _('It is the last word: no later word can look at it. Press another.')
-          : _('Press another word.'),
-      ),
-    );
+    return place.append(note(found ? _('Nothing looks at it. Press another word.') : _('Press another word.')));
   return place.append(
     bars(
       found.slice(0, ROWS).map(({ layer, head, value }) => ({
