@@ -37,15 +37,13 @@ def on_training(event: dict[str, Any]) -> None:
             _open(recipe, lambda: chosen)
         case "own":
             _open(recipe, lambda: FIRST)
+            _train(FIRST)
         case "table" if history().present.lesson is None:
             history().do(replace(history().present, training=TrainingView()))
         case "beside" if is_index(event.get("index"), len(view.beside)):
             _open(recipe, lambda: view.beside[event["index"]])
-        case "train" if view.recipe and not history().present.hides_answer:
-            try:
-                runs.of_visit().start(current().channel.id, recipe)
-            except (InputError, LimitError) as error:
-                history().problems = [str(error)]
+        case "train" if view.recipe:
+            _train(recipe)
         case "stop":
             runs.of_visit().stop()
         case "lab" if view.recipe and history().present.lesson is None:
@@ -54,6 +52,15 @@ def on_training(event: dict[str, Any]) -> None:
             lesson_events.on_lesson(event)
         case "undo" | "redo":
             page_events.on_toolbar(event)
+
+
+def _train(recipe: Recipe) -> None:
+    if history().present.hides_answer:
+        return
+    try:
+        runs.of_visit().start(current().channel.id, recipe)
+    except (InputError, LimitError) as error:
+        history().problems = [str(error)]
 
 
 def _open(old: Recipe, make: Any) -> None:

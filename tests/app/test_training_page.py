@@ -189,6 +189,12 @@ def test_stop_and_a_second_press_leave_nothing_running(now: Visit):
     assert content(replace(LONG, seed=1))["problem"] == "The training was stopped."
 
 
+def test_train_one_yourself_trains_at_once(now: Visit):
+    assert act(now, {"type": "own"}).recipe == events.FIRST
+    assert begun(now.trainings.runs[events.FIRST])
+    act(now, {"type": "stop"})
+
+
 def test_in_a_lesson_nothing_is_trained_before_the_guess_and_the_step_stays(now: Visit):
     lesson_events.take_step(Place("birth", 4))
     step = now.history.present
