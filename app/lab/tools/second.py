@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from app.state.session import history
 from app.texts import N_, _, number
 from components.mounting import Content
 from models import catalogue
+from models.analysis.per_byte import loss_per_byte
 from models.thumbnails import encoded, pooled, thumbnails
 from models.trace import Sketch, Trace
 
@@ -62,7 +64,6 @@ def _caution(compared: list[Compared]) -> parts.Part:
 def _table(view: View, models: dict[str, Compared | str], compared: list[Compared]) -> parts.Part:
     """Returns one row per model: answer, losses and KL; the loss per byte if the models have different tokens."""
     differs = len({one.before.prompt.tokens for one in compared}) > 1
-    size = len(view.reading.shown.encode()) if differs else 0
     rows = []
     for name, one in models.items():
         row = comparison.row(one, compared)
@@ -78,7 +79,7 @@ def _table(view: View, models: dict[str, Compared | str], compared: list[Compare
             *([parts.word(answer["before"]), " ", {"share": answer["p_before"]}, " → "] if view.state.plan else []),
             parts.word(answer["after"], look="word answer-word"), " ", {"share": answer["p_after"]}]
         rows.append([label, shown, _pair(loss, bool(view.state.plan)),
-                     *([_per_byte(one, size)] if differs else []),
+                     *([_per_byte(one, view.reading.shown)] if differs else []),
                      "" if row["kl_from_first"] is None else f"{row['kl_from_first']:.3f}"])
     columns = [_("model"), comparison.prediction_title(compared), _("loss, nats"),
                *([_("loss per byte")] if differs else []), _("KL from the first, nats")]
@@ -91,10 +92,9 @@ def _pair(values: tuple[float, float] | None, changed: bool) -> str:
     return f"{values[0]:.3f} → {values[1]:.3f}" if changed else f"{values[1]:.3f}"
 
 
-def _per_byte(one: Compared, size: int) -> str:
-    """Returns the sum of the text's losses divided by its bytes, which does not depend on the tokenizer."""
-    total = float(numpy.nansum(one.after.losses))
-    return number(total / size, ".3f") if size and total else ""
+def _per_byte(one: Compared, text: str) -> str:
+    loss = loss_per_byte(one.lab.task, text, one.after.prompt, one.after.losses)
+    return "" if math.isnan(loss) else number(loss, ".3f")
 
 
 def _tiles(view: View, one: Compared, index: int, arrays: dict[str, ndarray]) -> parts.Part:
