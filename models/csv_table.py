@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
@@ -16,12 +16,6 @@ def to_csv(rows: Iterable[Iterable[Any]]) -> str:
     file = io.StringIO()
     csv.writer(file).writerows([safe(value) for value in row] for row in rows)
     return file.getvalue()
-
-
-def records_to_csv(records: Collection[Mapping[str, Any]]) -> str:
-    """Returns a table with a column for each key of the records, in the order of their first use."""
-    columns = list(dict.fromkeys(name for record in records for name in record))
-    return to_csv([columns, *([record.get(name, "") for name in columns] for record in records)])
 
 
 def safe(value: Any) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.csv_table import records_to_csv, safe, to_csv
+from models.csv_table import safe, to_csv
 
 
 @given(st.lists(st.lists(st.sampled_from("=+-@\t\r\n\",1a") | st.text(max_size=4), min_size=1, max_size=4)
@@ -30,7 +30,3 @@ def test_no_field_is_a_formula_and_each_can_be_read(row: list[str]):
 def test_fields(value: object, field: object):
     """The same rule as components/core/csv.js."""
     assert safe(value) == field
-
-
-def test_records_may_lack_columns():
-    assert records_to_csv([{"a": 1}, {"b": "=2"}]) == "a,b\r\n1,\r\n,'=2\r\n"
