@@ -75,48 +75,22 @@ export function createLegend(state) {
     button.onclick = () => state.mark({ [name]: !state.view.marks[name] });
     return button;
   };
+  const entry = (...children) => make('span', { className: 'entry' }, ...children);
+  const name = textContent => make('span', { textContent });
   const ramp = make('i', { className: 'ramp' });
-  const attention = addTip(
-    make('span', { className: 'entry', tabIndex: 0 }, ramp, make('span', { textContent: _('attention') })),
-    'weight',
-  );
-  attention.append(make('span', { textContent: '1 · 10 · 50 · 100%' }));
+  const attention = addTip(entry(ramp, name(_('attention'))), 'weight');
+  attention.tabIndex = 0;
+  attention.append(name('1 · 10 · 50 · 100%'));
   const contributions = toggle('contributions', _('contributions'), 'contributions');
   const guesses = toggle('guesses', _('guesses'), 'logit-lens');
   const target = make('span', { className: 'targets', attributes: { role: 'group', 'aria-label': _('Token') } });
-  const pushes = make(
-    'span',
-    { className: 'entry' },
-    svgElement(BARS),
-    make('span', { textContent: _('pushes for or against') }),
-    target,
-  );
-  const unit = make(
-    'span',
-    { className: 'entry' },
-    make('i', { className: 'unit' }),
-    make('span', { textContent: _('1 logit') }),
-  );
-  const chance = make('span', { className: 'entry' }, svgElement(LINE), make('span'));
-  const before = make(
-    'span',
-    { className: 'entry' },
-    make('i', { className: 'tick' }),
-    make('span', { textContent: _('before') }),
-  );
-  const message = make('span', { className: 'entry' });
-  const element = make(
-    'div',
-    { className: 'legend' },
-    attention,
-    make('span', { className: 'entry' }, contributions),
-    pushes,
-    unit,
-    make('span', { className: 'entry' }, guesses),
-    chance,
-    before,
-    message,
-  );
+  const pushes = entry(svgElement(BARS), name(_('pushes for or against')), target);
+  const unit = entry(make('i', { className: 'unit' }), name(_('1 logit')));
+  const chance = entry(svgElement(LINE), make('span'));
+  const before = entry(make('i', { className: 'tick' }), name(_('before')));
+  const message = entry();
+  const parts = [attention, entry(contributions), pushes, unit, entry(guesses), chance, before, message];
+  const element = make('div', { className: 'legend' }, ...parts);
   return {
     element,
     show(data, { marks }, { unit: px }) {

@@ -9,7 +9,6 @@ import {
   formerText,
   leadSentence,
   sentencePieces,
-  sentenceText,
   shortHead,
   wordText,
 } from '../../components/core/stage/sentences.js';
@@ -59,6 +58,10 @@ const shown = (more = {}) => ({
   ...LAST,
   ...more,
 });
+const sentenceText = sentence =>
+  sentencePieces(sentence)
+    .map(({ text }) => text)
+    .join('');
 const caption = (data, more) => captionSentences(data, shown(more)).map(sentenceText).join(' ');
 
 test('a share is 0% or 100% only if it is', () => {

@@ -16,12 +16,6 @@ export function sentencePieces({ text, slots }) {
     });
 }
 
-/** Returns the text of a sentence. */
-export const sentenceText = sentence =>
-  sentencePieces(sentence)
-    .map(({ text }) => text)
-    .join('');
-
 /** Returns a token as it stands in sentences: in quotation marks without letters, because a full stop is hardly visible. */
 export const wordText = label => (/[\p{L}\p{N}]/u.test(label) ? truncate(tokenText(label), 40) : quoteToken(label));
 
