@@ -19,7 +19,7 @@ from models.errors import InputError
 from models.kind import TARGET, TEXT
 from models.labs.foreign import is_foreign
 from models.loading import own
-from models.prompt import LONGEST_TEXT, Prompt
+from models.prompt import LONGEST_TEXT, Prompt, TargetPrompt
 from models.tasks.base import Reader
 from models.trace import Layer, bytes_of_maps
 from studies.corpus import lengths
@@ -42,7 +42,7 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTr
     before, after = caches.traces.find(first), caches.traces.find(second)
     if before is None or after is None:
         missing = [HeadPlan()] * (before is None) + [plan] * (after is None and bool(plan))
-        writes = _writes(lab) and (before is None)
+        writes = _writes(lab) and before is None and not isinstance(prompt, TargetPrompt)
         if writes:
             serving.begin_long()
         passes = len(missing) * limits.passes_of(prompt) + (writes and limits.beam_passes_of(prompt))
@@ -109,13 +109,16 @@ def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) ->
     return cached
 
 
-def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
-    """Returns the tokenized text, cached, so that a later click does not tokenize a long text again."""
+def read(lab: Lab, text: str, limit: int | None = None, target: str = "") -> Prompt:
+    """Returns the tokenized text, cached, so that a later click does not tokenize a long text again.
+
+    `target` as in models.run.
+    """
     prompt = _read(lab.task, text[:LONGEST_TEXT], limit or lab.limit)
     if isinstance(prompt, InputError):
         # a copy of the error is raised, because each raise adds frames to an exception
         raise InputError(str(prompt), prompt.start, prompt.stop)
-    return prompt
+    return lab.forced(prompt, target) if target else prompt
 
 
 @caches.remembered()

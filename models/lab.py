@@ -95,6 +95,13 @@ class Lab(abc.ABC):
         """
         return prompt
 
+    def forced(self, prompt: Prompt, target: str) -> Prompt:
+        """Returns the prompt with a typed text as teacher-forced target, cut to the decoder's limit.
+
+        Without a decoder or a token in the text, the prompt is returned unchanged.
+        """
+        return prompt
+
     def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
         """Returns the decoder's output under the plan; empty for a model without encoder and decoder."""
         return ""
@@ -157,7 +164,7 @@ class Lab(abc.ABC):
             raise ValueError(f"{self.name}: it has no constant matrices yet")
 
 
-def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), source: str | None = None) -> Trace:
+def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), source: str | None = None, target: str = "") -> Trace:
     """Runs one forward pass over a text under a plan and returns the trace.
 
     Args:
@@ -165,6 +172,7 @@ def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), source: str | None = N
         text: input text.
         plan: interventions on heads.
         source: the second prompt, from which patched heads take their values; it must have as many tokens as `text`.
+        target: text that the decoder of an encoder-decoder reads in place of its own output (teacher forcing).
 
     Returns:
         The trace.
@@ -174,7 +182,7 @@ def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), source: str | None = N
         ValueError: the plan names a head that the model does not have, or patches heads and `source` is missing or has
             another length.
     """
-    return run_prompt(lab, read(lab, text, source), plan)
+    return run_prompt(lab, lab.forced(read(lab, text, source), target), plan)
 
 
 def read(lab: Lab, text: str, source: str | None = None) -> Prompt:

@@ -9,14 +9,15 @@ from app import compute
 from app.lab.view import View
 from components.mounting import Part
 from models.kind import TARGET
+from models.prompt import TargetPrompt
 
 
 def content(view: View, waits: bool = True) -> dict[str, Any] | None:
-    """Returns {before, after}, the texts of the unmodified model and of the changed one; None without a decoder.
+    """Returns {before, after}, the texts of the unmodified model and of the changed one; None if it writes nothing.
 
     `after` is None without a change, and "" for a text that was not generated yet, if `waits` is False.
     """
-    if TARGET not in view.before.rows or view.state.hides_answer:
+    if TARGET not in view.before.rows or view.state.hides_answer or isinstance(view.reading.prompt, TargetPrompt):
         return None
     before, after = view.before.written or "", view.after.written
     if not view.changed or after is not None:

@@ -214,6 +214,7 @@ FIELDS = (
     Field("draw", "sampling", _by(Sampling)),
     Field("need", "search", _by(Search)),
     Field("source", "source", _parse_text),
+    Field("write", "target", _parse_text),
     Field("tokens", "explanation", _by(AnswerView)),
     Field("lab", "lab", _by(LabView)),
     Field("train", "training", _parse_training),

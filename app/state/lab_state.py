@@ -95,6 +95,7 @@ class LabState:
         search: settings of the search for minimal heads.
         chat: True if the model reads the text in its chat template.
         source: the second prompt, from which patched heads take their values; empty for none.
+        target: the output text that an encoder-decoder is given in place of its own; empty for its own.
         explanation: settings of the tools that explain the prediction.
         lab: settings of the Lab.
         training: settings of the page Training.
@@ -116,6 +117,7 @@ class LabState:
     search: Search = Search()
     sampling: Sampling = Sampling()
     source: str = ""
+    target: str = ""
     explanation: AnswerView = AnswerView()
     chat: bool = False
     lab: LabView = LabView()
@@ -180,6 +182,7 @@ CARRIED: dict[str, Callable[[LabState, LabState], Any]] = {
     "prediction": _in_family("prediction"),
     "budgets": _budgets,
     "source": _in_family("source"),
+    "target": _in_family("target"),
     "explanation": _in_family("explanation"),
 }
 

@@ -29,7 +29,7 @@ from models.nets.residual import Residuals, Writes, residuals_of, writes_of
 from models.nets.score_parts import ScoreParts, score_parts
 from models.nets.seq2seq import Seq2Seq
 from models.plan import PATTERN, TRAINED, Address, HeadPlan
-from models.prompt import Prompt, TargetPrompt
+from models.prompt import Prompt, TargetPrompt, readable
 from models.tasks.pairs import BEAM, PairReader
 from models.trace import Output, Trace, fixed
 
@@ -87,6 +87,11 @@ class Seq2SeqLab(TrainedLab, Explainable):
     @override
     def anchored(self, prompt: Prompt) -> TargetPrompt:
         return prompt if isinstance(prompt, TargetPrompt) else TargetPrompt.of(prompt, self._row(prompt, HeadPlan()))
+
+    @override
+    def forced(self, prompt: Prompt, target: str) -> Prompt:
+        ids = self.task.tokenizer.encode(self.task.clean(readable(target)), add_special_tokens=False).ids
+        return TargetPrompt.of(prompt, (START, *ids)[:self.target_limit]) if ids else prompt
 
     def _row(self, prompt: Prompt, plan: HeadPlan) -> tuple[int, ...]:
         """Returns the decoder's tokens: `start` and the output under the plan, without `end`."""

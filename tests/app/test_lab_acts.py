@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
@@ -29,6 +30,7 @@ from app.state.pages.lab_view import LabView
 from app.state.visit import Visit
 from models.generate.sampling import GREEDY
 from models.labs.foreign import model_cache
+from models.nets.config import START
 from models.plan import HeadPlan
 from tests.app.test_lab import LAYER, STORY
 from tests.app.test_pages import opened, sent
@@ -102,6 +104,28 @@ def test_a_limited_memory_strikes_words():
         pieces = header["parts"][-1]["pieces"]
         kept = [text for look, text in pieces if look != "gone"]
         assert any(look == "gone" for look, _text in pieces) and 0 < len(kept) <= 4
+
+
+def test_a_typed_translation_gets_its_probability_word_by_word():
+    here = visiting("translation-softmax", "I don't have a dog.", tool="answer.own")
+    with visit.use(here):
+        own = shown(here)[0]
+        act("answer.own", text="Ich habe Hund nicht.")
+        header, view = shown(here)
+        lab: Any = view.lab
+        ids = lab.task.tokenizer.encode("Ich habe Hund nicht.", add_special_tokens=False).ids
+        with torch.inference_mode():
+            hidden = lab.model(torch.tensor([lab.read("I don't have a dog.").ids]), torch.tensor([[START, *ids]]))[0]
+            losses = -lab.model.logits(hidden).log_softmax(-1)[range(len(ids)), ids]
+        rows = header["parts"][2]["rows"]
+        assert [row[0]["word"].strip() for row in rows] == ["Ich", "habe", "Hund", "nicht", "."]
+        assert [row[1][0]["share"] for row in rows] == pytest.approx(losses.neg().exp().tolist(), rel=1e-3)
+        assert f"{float(losses.mean()):.2f}" in header["parts"][3]["text"][0]
+        assert own["parts"][3]["text"][0].split()[2] in header["parts"][3]["text"][2]
+        act("answer.own", text=["Ich"])
+        assert here.history.present.target == "Ich habe Hund nicht."
+        events.on_lab({"type": "text", "text": "I have a cat."})
+        assert not here.history.present.target
 
 
 def test_the_search_for_minimal_heads_reports_its_progress_and_is_applied():

@@ -95,6 +95,7 @@ REACHED = {
     "another text": ("word.swapw", SELECTIVE, "two prompts"),
     "hide a word": ("word.hide", MASKED, "mask"),
     "alignment": ("answer.align", TRANSLATION, "alignment"),
+    "own translation": ("answer.own", TRANSLATION, "forced target"),
     "continue, sampling, memory while writing": ("answer.cont", SELECTIVE, "generation"),
     "all choices": ("answer.list", SELECTIVE, "choices"),
 }

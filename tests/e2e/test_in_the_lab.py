@@ -251,7 +251,7 @@ def test_a_head_is_patched_from_a_second_text(visit: Visit):
     page = visit(**STORY, lab="head.carry", at="2.3")
     expect(answer(page)).to_have_text("she")
     field = view(page).get_by_role("textbox", name="Second text")
-    field.fill("The boy was sad because")
+    field.press_sequentially("The boy was sad because")
     field.press("Enter")
     expect(view(page).get_by_role("listitem").first).to_contain_text("L3·H4")
     share = page.locator(".answer .big").text_content()
@@ -263,6 +263,19 @@ def test_a_head_is_patched_from_a_second_text(visit: Visit):
     expect(other.locator(".answer .big")).to_have_text(page.locator(".answer .big").text_content())
     other.keyboard.press("r")
     linked(other, "plan", None)
+
+
+def test_a_typed_translation_is_read_in_place_of_the_models_own(visit: Visit):
+    page = visit(model="translation-softmax", text="I don't have a dog.", lab="answer.own")
+    field = view(page).get_by_role("textbox", name="Your text")
+    field.press_sequentially("Ich habe Hund nicht.")
+    field.press("Enter")
+    linked(page, "write", "Ich habe Hund nicht.")
+    expect(page.locator(".words").last).to_contain_text("nicht")
+    expect(view(page).get_by_role("row").nth(3)).to_contain_text("keinen")
+    view(page).get_by_role("button", name="The model's own").click()
+    linked(page, "write", None)
+    expect(page.locator(".words").last).not_to_contain_text("nicht")
 
 
 def test_a_word_of_a_masked_model_is_hidden(visit: Visit):

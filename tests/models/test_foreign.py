@@ -309,6 +309,21 @@ def test_the_longest_text_runs(name: str):
     models.run(lab, text)
 
 
+@pytest.mark.parametrize("name", ["t5", "bart", "marian"])
+def test_a_typed_target_is_teacher_forced(name: str):
+    lab = lab_of(name)
+    typed = lab.task.tokenizer(text_target="the dog ran", add_special_tokens=False)["input_ids"]
+    trace = models.run(lab, TEXT, target="the dog ran")
+    row = trace.prompt.target
+    assert len(typed) > 2 and list(row[-len(typed):]) == typed and row[0] == with_target(lab, lab.read(TEXT)).target[0]
+    ids = torch.tensor([lab.read(TEXT).ids])
+    with torch.inference_mode():
+        logits = eager_of(name)(input_ids=ids, decoder_input_ids=torch.tensor([row])).logits[0]
+    for output, expected in zip(trace.outputs, logits.softmax(-1), strict=True):
+        assert output.distribution == pytest.approx(expected.numpy(), abs=1e-6)
+    assert models.run(lab, TEXT, target=" ").rows == models.run(lab, TEXT).rows
+
+
 @pytest.mark.parametrize("name", ["t5", "bart", "marian", "fsmt", "led", "mvp"])
 def test_what_was_written_is_the_row(name: str):
     lab = lab_of(name)

@@ -16,7 +16,7 @@ from models.storage.checkpoint import CheckpointError
 # the order in which the inspector lists the tools of a thing
 ORDER = ("looks", "why", "feeds", "corpus", "mean", "layer_heads", "forget", "find", "fewest", "order", "papa",
          "length", "scale", "memory", "second", "card", "who", "lens", "loss", "wholooks", "swapw", "hide", "carry",
-         "align", "cont", "list", "get")
+         "align", "own", "cont", "list", "get")
 TOOLS: list[Tool] = [tool for name in ORDER
                      for tool in tools.TOOLS.get(name) or import_module(f"{__name__}.{name}").TOOLS]
 FIRST_TOOLS = tools.first_tools(TOOLS)

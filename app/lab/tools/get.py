@@ -14,10 +14,11 @@ from components.mounting import Content
 from models import HeadPlan
 
 
-def code_of(name: str, plan: HeadPlan, text: str) -> str:
+def code_of(name: str, plan: HeadPlan, text: str, target: str = "") -> str:
     """Returns Python code that runs a model on a text under a plan."""
+    given = f", target={target!r}" if target else ""
     return "\n".join(("import attention_lab as al", "", f"lab = al.load({name!r})",
-                      f"plan = al.HeadPlan.parse({str(plan)!r})", f"trace = al.run(lab, {text!r}, plan)", ""))
+                      f"plan = al.HeadPlan.parse({str(plan)!r})", f"trace = al.run(lab, {text!r}, plan{given})", ""))
 
 
 def content(view: View, tool: Tool) -> Content:
@@ -29,7 +30,7 @@ def content(view: View, tool: Tool) -> Content:
     files = {**charts, "all.npz": _("All heads (NPZ)"), "all.json": _("All heads (JSON)"),
              "all.csv": _("All heads (CSV)"),
              **({"all.zip": _("Model for transformers (ZIP)")} if reason == "" else {})}
-    return {"code": code_of(view.lab.name, view.plan, view.reading.shown), "files": files,
+    return {"code": code_of(view.lab.name, view.plan, view.reading.shown, view.state.target), "files": files,
             "refused": _("This model cannot be saved for transformers: {reason}", reason=reason) if reason else ""}, \
         _map(view, tool)
 

@@ -78,7 +78,7 @@ def read(name: str, state: LabState, text: str) -> Compared | str:
     serving.give_way()
     try:
         lab = visitor_models.opened(name, state.chat)
-        prompt = picture.read(lab, state.model) if lab.task.sees else compute.read(lab, text)
+        prompt = picture.read(lab, state.model) if lab.task.sees else compute.read(lab, text, target=state.target)
     except (CheckpointError, ForeignError, InputError) as error:
         return _(str(error))
     if lab.longest == lab.limit and prompt.omitted:

@@ -62,7 +62,7 @@ def read(lab: Lab, history: History, text: str, limit: int | None = None) -> Rea
     if lab.task.sees:
         return _picture(lab, limit)
     try:
-        prompt = _with_source(lab, compute.read(lab, text, limit), history.present, limit)
+        prompt = _with_source(lab, compute.read(lab, text, limit, history.present.target), history.present, limit)
     except InputError as error:
         last = history.last_readable(lab.name)
         return Reading(compute.read(lab, last, limit), last, limit, error)

@@ -59,7 +59,7 @@ def on_notice(event: dict[str, Any]) -> None:
 @session.exclusive
 def set_text(text: str, merge: str = "", prediction: int = LAST) -> None:
     """Changes the text, cut after MAX_TEXT characters; `merge` as in History.do."""
-    history().do(replace(history().present, text=text[:MAX_TEXT], prediction=prediction), merge)
+    history().do(replace(history().present, text=text[:MAX_TEXT], prediction=prediction, target=""), merge)
 
 
 def on_chooser(event: dict[str, Any]) -> None:

@@ -56,7 +56,6 @@ function field(part, api) {
   const input = make('input', { type: kind, value, translate: false, attributes: { 'aria-label': label } });
   for (const name of ['placeholder', 'min', 'max', 'step']) if (more[name] !== undefined) input[name] = more[name];
   input.onchange = () => input.value !== String(value) && input.validity.valid && change(input.value);
-  input.onkeydown = event => event.key === 'Enter' && input.onchange();
   if (kind === 'text') return make('div', { className: 'second-text' }, input);
   return make('label', { className: 'chooser' }, make('span', { textContent: label }), input);
 }

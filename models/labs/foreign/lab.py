@@ -169,6 +169,11 @@ class ForeignLab(Explainable, HasStates, ReadsPictures):
             return prompt
         return writing.with_target(self, prompt)
 
+    def forced(self, prompt: Prompt, target: str) -> Prompt:
+        if not (isinstance(self.task, Seq2SeqReader) and target.strip()):
+            return prompt
+        return writing.forced(self, self.task, prompt, target)
+
     def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
         self.check(plan)
         if not isinstance(self.task, Seq2SeqReader):

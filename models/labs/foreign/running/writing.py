@@ -16,7 +16,7 @@ from models.labs.foreign.reading.texts import is_begun, partial_bytes
 from models.labs.foreign.running.attention import Sink
 from models.labs.foreign.running.positions import Result
 from models.plan import HeadPlan
-from models.prompt import Prompt, TargetPrompt
+from models.prompt import Prompt, TargetPrompt, readable
 from models.tasks.characters import decoded
 
 MAX_WRITTEN = 64  # largest number of decoder tokens, the first included
@@ -53,6 +53,14 @@ def with_target(lab: GenerativeModel, prompt: Prompt, plan: HeadPlan = HeadPlan(
     if not isinstance(lab.task, Seq2SeqReader):
         raise ValueError(f"{lab.name} has no decoder beside its encoder")
     return TargetPrompt.of(prompt, (_start(lab), *write(lab, lab.task, prompt, plan)))
+
+
+def forced(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, target: str) -> TargetPrompt:
+    """Returns the prompt with a typed text as target, after the tokens that begin every output of the model."""
+    ids = task.tokenizer(text_target=readable(target), add_special_tokens=False)["input_ids"]
+    first = task.first_token(prompt, lab.model.generation_config.forced_bos_token_id)
+    row = (_start(lab), *(() if first is None else (int(first),)), *ids)[:min(MAX_WRITTEN, lab.limit)]
+    return TargetPrompt.of(prompt, row)
 
 
 @torch.inference_mode()
