@@ -15,7 +15,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from benchmarks import foreign, forward
-from benchmarks.browser import answers, interaction, minilm, start, translation
+from benchmarks.browser import answers, interaction, start, translation
 from benchmarks.load import events, neighbour, visitors
 from tests.browser import chromium, serve
 from tools import readme
@@ -82,7 +82,7 @@ def neighbours() -> list[Rows]:
         return [[neighbour.measure(address)]]
 
 
-def benchmarks(bertviz: Path | None) -> dict[str, tuple[str, Callable[[], list[Rows]]]]:
+def benchmarks() -> dict[str, tuple[str, Callable[[], list[Rows]]]]:
     """Returns name of a benchmark -> (title, function that returns tables)."""
     return {
         "forward": ("Forward pass", lambda: [forward.measure()]),
@@ -90,7 +90,6 @@ def benchmarks(bertviz: Path | None) -> dict[str, tuple[str, Callable[[], list[R
         "interaction": ("Interaction", interactions),
         "answers": ("Lens, contributions and patching", explanations),
         "translation": ("A translation", partial(in_browser, translation.measure)),
-        "minilm": ("MiniLM, 64 tokens, 72 heads", partial(in_browser, minilm.measure, bertviz)),
         "start": ("Start", partial(in_browser, lambda browser: [start.first_picture(browser)])),
         "events": ("Visitors over the events route, one event every 3 s", routed_visits),
         "visitors": ("Visitors over Streamlit's websocket, one action every 3 s", visits),
@@ -101,11 +100,9 @@ def benchmarks(bertviz: Path | None) -> dict[str, tuple[str, Callable[[], list[R
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(benchmarks(None))}; default: all")
-    parser.add_argument("--bertviz", type=Path, metavar="FOLDER", default=os.environ.get("BERTVIZ"),
-                        help="what benchmarks/browser/bertviz.sh made, for minilm; default: $BERTVIZ")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(benchmarks())}; default: all")
     arguments = parser.parse_args()
-    available = benchmarks(arguments.bertviz)
+    available = benchmarks()
     results = json.loads(readme.RESULTS.read_text("utf-8")) if readme.RESULTS.exists() else {}
     for name in arguments.names or available:
         title, run = available[name]

@@ -1,6 +1,6 @@
 """The command line of the studies: parses names of models and writes NAME.KIND.json for each.
 
-    python -m studies.zero_shot.blimp stories-softmax stories-gated [--processes N | --ray [HOST:PORT]]
+    python -m studies.zero_shot.blimp stories-softmax stories-gated [--processes N]
 
 Each model is a job of models/training/executor.py. The file of a model is written as soon as the model is measured, so
 that a stopped command keeps the finished measurements.
@@ -19,7 +19,7 @@ from models.lab import Lab
 from models.storage.checkpoint import CheckpointError
 from models.storage.datasets import add_data_option
 from models.tasks.base import Task
-from models.training.executor import ExecutorError, add_executor_options, executor_of, progress
+from models.training.executor import add_processes_option, progress, run_jobs
 from models.training.recipes import task_of
 from studies import store
 
@@ -55,19 +55,16 @@ def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"),
                         help="folder of cached tokens and of unfinished results")
-    add_executor_options(parser)
+    add_processes_option(parser)
     arguments = parser.parse_args()
-    # Processes of a cluster have another working folder.
-    arguments.data, arguments.runs = arguments.data.absolute(), arguments.runs.absolute()
     given = "".join(f" --{option.name} {value}" for option in options
                     if option.repeats and (value := getattr(arguments, option.name)) != option.usual)
     jobs = [_Job(kind, name, load, measure, arguments) for name in arguments.names]
     try:
-        with executor_of(arguments) as executor:
-            for i, (metric, result) in progress(executor.map(_run, jobs), arguments.names):
-                name = arguments.names[i]
-                store.write(name, kind, metric, {"command": f"python -m {store.COMMANDS[kind]} {name}{given}"} | result)
-    except (CheckpointError, ExecutorError, ValueError, FileNotFoundError) as error:
+        for i, (metric, result) in progress(run_jobs(_run, jobs, arguments.processes), arguments.names):
+            name = arguments.names[i]
+            store.write(name, kind, metric, {"command": f"python -m {store.COMMANDS[kind]} {name}{given}"} | result)
+    except (CheckpointError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
 
 

@@ -196,8 +196,8 @@ def options_of(module: str) -> set[str]:
                     and isinstance(call.args[0], ast.Constant)} | options_of(STUDY)
     if "training_parser" in named and module != TRAINER:
         options |= options_of(TRAINER) - {"--target"}
-    if "add_executor_options" in named:
-        options |= {"--processes", "--ray"}
+    if "add_processes_option" in named:
+        options |= {"--processes"}
     return options | ({"--data"} if "add_data_option" in named else set())
 
 

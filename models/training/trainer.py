@@ -35,7 +35,7 @@ from models.nets.transformer import Model, Transformer
 from models.storage.checkpoint import CHECKPOINTS, build
 from models.storage.datasets import add_data_option
 from models.tasks.base import Batch, Corpus, Pairs
-from models.training.executor import ExecutorError, add_executor_options, executor_of, progress
+from models.training.executor import add_processes_option, progress, run_jobs
 from models.training.muon import Muon
 from models.training.recipes import RECIPES, PairRecipe, Recipe, task_of
 from models.training.release import finish
@@ -236,7 +236,7 @@ def training_parser(about: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
     parser.add_argument("--precision", choices=PRECISIONS,
                         help="of products; by default what the run began with, else what is faster here")
-    add_executor_options(parser)
+    add_processes_option(parser)
     return parser
 
 
@@ -247,10 +247,9 @@ def train_each(parser: argparse.ArgumentParser, job: Callable[[argparse.Namespac
         if isinstance(value, Path):  # processes of a cluster have another working folder
             setattr(arguments, name, value.absolute())
     try:
-        with executor_of(arguments) as executor:
-            for _ in progress(executor.map(partial(job, arguments), arguments.names), arguments.names):
-                pass
-    except (ExecutorError, FileNotFoundError, FileExistsError) as error:
+        for _ in progress(run_jobs(partial(job, arguments), arguments.names, arguments.processes), arguments.names):
+            pass
+    except (FileNotFoundError, FileExistsError) as error:
         parser.error(str(error))
 
 

@@ -7,8 +7,8 @@
     python -m studies.papa masked-small-300 --endpoints
 
 MODEL is one of our models, a Hub address, a folder as transformers saves it, or a training checkpoint of
-studies/encoders.py, which has to be trained first. Tasks are independent jobs: --processes 2 or --ray
-runs them side by side. Intermediate results are stored in runs/papa, and a study that is stopped resumes from there.
+studies/encoders.py, which has to be trained first. Tasks are independent jobs: --processes 2 runs two
+at a time. Intermediate results are stored in runs/papa, and a study that is stopped resumes from there.
 The command writes studies/measurements/NAME.papa.json and, for typed texts,
 studies/probes/NAME/TASK.safetensors. Training checkpoints get no probe files, because no page can load them.
 """
@@ -29,7 +29,7 @@ from models.lab import Lab
 from models.labs.foreign import ForeignError, load_folder
 from models.storage.checkpoint import CheckpointError
 from models.storage.datasets import add_data_option
-from models.training.executor import ExecutorError, add_executor_options, executor_of, progress
+from models.training.executor import add_processes_option, progress, run_jobs
 from studies import encoders, store
 from studies.papa import shipped
 from studies.papa.features import LIMIT, Cache
@@ -55,7 +55,7 @@ def main() -> None:
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of intermediate results")
     parser.add_argument("--cache", type=float, default=LIMIT / 2**30, help="GB of features that are stored there")
-    add_executor_options(parser)
+    add_processes_option(parser)
     parser.add_argument("--finish", action="store_true", help="write the stored results without measuring")
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # one thread, because another order of summation would give other probes
@@ -68,11 +68,11 @@ def main() -> None:
         if not arguments.finish:
             heads = len(lab.kinds[0].addresses)
             wanted = endpoints(heads) if arguments.endpoints else conditions(heads, arguments.modes)
-            with executor_of(arguments) as executor:
-                for _ in progress(executor.map(partial(measure, work, wanted), arguments.tasks), arguments.tasks):
-                    pass
+            jobs = run_jobs(partial(measure, work, wanted), arguments.tasks, arguments.processes)
+            for _ in progress(jobs, arguments.tasks):
+                pass
         studies = [work.study(lab, key) for key in arguments.tasks]
-    except (CheckpointError, ExecutorError, ForeignError, ValueError, FileNotFoundError) as error:
+    except (CheckpointError, ForeignError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     command = f"python -m studies.papa {_address(arguments.model, arguments.name)}"
     command += f" --share {arguments.share:g}" if arguments.share != 1 else ""

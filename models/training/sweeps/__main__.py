@@ -20,7 +20,7 @@ import torch
 from models.storage.checkpoint import build
 from models.storage.datasets import add_data_option
 from models.training import sweeps
-from models.training.executor import ExecutorError, add_executor_options, executor_of, progress
+from models.training.executor import add_processes_option, progress, run_jobs
 from models.training.recipes import RECIPES, VARIANTS, Recipe, short_recipe, task_of
 from models.training.trainer import precision_for, short_folder, train, validation_loss
 
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--types", nargs="+", metavar="TYPE", help="of this family; its types of attention by default")
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
-    add_executor_options(parser)
+    add_processes_option(parser)
     arguments = parser.parse_args()
     known = VARIANTS[arguments.family]
     if unknown := [name for name in arguments.types or () if name not in known]:
@@ -97,10 +97,9 @@ def main() -> None:
     types = arguments.types or types_of(arguments.family)
     job = partial(_sweep, arguments.family, arguments.data.absolute(), arguments.runs.absolute())
     try:
-        with executor_of(arguments) as executor:
-            for _ in progress(executor.map(job, types), types):
-                pass
-    except (ExecutorError, FileNotFoundError) as error:
+        for _ in progress(run_jobs(job, types, arguments.processes), types):
+            pass
+    except (FileNotFoundError) as error:
         parser.error(str(error))
 
 
