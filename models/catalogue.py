@@ -15,7 +15,7 @@ from typing import Any
 from models import added
 from models.info import ModelInfo, Variant
 from models.labs import foreign
-from models.messages import message
+from models.messages import cut, message
 from models.nets.attention import TYPES, kinds_of
 from models.storage import checkpoint, released
 from models.tasks import TASKS
@@ -30,7 +30,7 @@ SHOWN = {  # section of a card -> the fields that pages show for every model
     "training": ("steps", "tokens_per_step", "optimiser", "learning_rate", "seed", "minutes", "command"),
 }
 SHOWN_DATA = ("name", "licence", "attribution")
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(@\d{1,6})?", re.ASCII)
 
 
 def names() -> list[str]:
@@ -65,12 +65,12 @@ def find(name: str) -> ModelInfo:
         lab = added.find(name)
         return ModelInfo(name, lab.task, lab.kinds, lab.trained_length, lab.limit)
     if not _NAME.fullmatch(name):  # names come from links; a name with other characters must not reach the file system
-        raise ValueError(released.unknown(name, names()))
+        raise _unknown(name)
     folder = checkpoint.folder_of(name)
     changed = _stamp(folder, moment())
     if not any(changed):
-        raise ValueError(released.unknown(name, names()))
-    return _find(folder, changed)
+        raise _unknown(name)
+    return _find(name, folder, changed)
 
 
 def describe(name: str) -> ModelInfo | None:
@@ -79,6 +79,35 @@ def describe(name: str) -> ModelInfo | None:
         return find(name)
     except (ValueError, checkpoint.CheckpointError):
         return None
+
+
+def steps(name: str) -> tuple[int, ...]:
+    """Returns the training steps after which a checkpoint of a model is stored, in order; () for most models."""
+    model = released.parts_of(name)[0]
+    return _steps_of(checkpoint.CHECKPOINTS / model / released.STEPS, moment()) if model in names() else ()
+
+
+@functools.lru_cache(64)
+def _steps_of(folder: Path, moment: int) -> tuple[int, ...]:
+    return tuple(sorted(int(path.parent.name) for path in folder.glob("*/card.json") if path.parent.name.isdecimal()))
+
+
+def at_step(name: str, step: object) -> str:
+    """Returns the name of a model's checkpoint, like `assignment-softmax@300`; raises the errors of `find`."""
+    name = f"{released.parts_of(name)[0]}@{step}"
+    if not _NAME.fullmatch(name):
+        raise _unknown(name)
+    return find(name).name
+
+
+def _unknown(name: str) -> ValueError:
+    model, at, step = name.partition("@")
+    if not at or name in released.digests():
+        return ValueError(released.unknown(name, names()))
+    if kept := ", ".join(map(str, steps(model))):
+        return ValueError(message("{model} has no checkpoint of step {step}, only of {steps}", model=model,
+                                  step=cut(step), steps=kept))
+    return ValueError(message("{model} has no checkpoints of its training", model=model))
 
 
 def moment() -> int:
@@ -95,11 +124,11 @@ def _stamp(folder: Path, moment: int) -> tuple[int, ...]:
 
 
 @functools.lru_cache(128)
-def _find(folder: Path, changed: tuple[int, ...]) -> ModelInfo:
+def _find(name: str, folder: Path, changed: tuple[int, ...]) -> ModelInfo:
     config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
     task = _reader_of_card(folder, card)
     longest = TYPES[config.attention].longest(config)
-    return ModelInfo(folder.name, task, kinds_of(config), config.trained_length, min(task.limit, longest or task.limit),
+    return ModelInfo(name, task, kinds_of(config), config.trained_length, min(task.limit, longest or task.limit),
                      _steps(folder.parent, card), _variant(folder, card))
 
 

@@ -19,16 +19,22 @@ from models.tasks.pairs import PairReader
 MEMORY = 112 * 2**20  # limit of the cached models in bytes: nine story models; loading a model takes 30 ms
 
 
-def load(name: str) -> Lab:
+def load(name: str, step: int | None = None) -> Lab:
     """Returns the model of this name, folder, or id on the Hub (`ORG/NAME`, `hf:gpt2`); the same object while cached.
 
     The most recently used models are cached, as many as fit into MEMORY and at least one.
 
+    Args:
+        name: name of a model.
+        step: loads the checkpoint after this number of training steps; the error lists those that are stored.
+
     Raises:
-        ValueError: there is no such model.
+        ValueError: there is no such model or checkpoint.
         CheckpointError: a file of the model is missing or damaged; the message names the file and a command that
             restores it.
     """
+    if step is not None:
+        name = catalogue.at_step(name, step)
     if foreign.is_foreign(name):
         return foreign.load(name)
     if added.is_added(name):

@@ -18,6 +18,7 @@ import pytest
 import attention_lab
 import models
 from attention_lab.__main__ import STUDIES
+from models.catalogue import steps
 from models.storage.checkpoint import CHECKPOINTS, digest
 from tests.environments import built, run, with_wheel
 from tools import notebooks
@@ -78,9 +79,10 @@ def test_the_wheel_is_small_and_complete(wheel: Path):
     assert any(name.endswith("licenses/app/static/LICENSES.txt") for name in names)  # the licences of Vega
     packaged = {name.split("/")[3] for name in names if name.endswith("/model.safetensors")}
     assert {name.split("-")[0] for name in packaged} == {name.split("-")[0] for name in models.names()}
-    assert set(released) == set(models.names())
+    assert set(released) == {*models.names(), *(f"{name}@{step}" for name in models.names() for step in steps(name))}
     for name in sorted(packaged):
-        assert released[name] == {path.name: digest(path) for path in (CHECKPOINTS / name).iterdir()}
+        assert released[name] == {path.name: digest(path) for path in (CHECKPOINTS / name).iterdir()
+                                  if path.is_file()}
     known = {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in sources}
     packages = {".".join(name.split(".")[:count]) for name in known for count in range(1, name.count(".") + 1)}
     for name, code in sources.items():

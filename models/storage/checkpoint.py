@@ -4,6 +4,7 @@ config.json            the Config
 model.safetensors      weights, 8 bits with a float32 scale per row; vectors float32
 constant.safetensors   PAPA's mean matrices by block, (L, H, limit, limit) as float16; lower triangles if causal
 card.json              description, data, training, metrics
+steps/STEP/            the same files of a checkpoint after STEP training steps
 """
 
 from __future__ import annotations
@@ -255,4 +256,7 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
 
 def broken_file(folder: Path, file: str, what: str) -> CheckpointError:
     """Returns the error about a file of a model's folder; `what` is the fault, for example `is missing`."""
-    return broken(Path(*folder.parts[-3:]) / file, what, f"python -m models.training {folder.name}")
+    model = folder.parents[1] if folder.parent.name == released.STEPS else folder
+    keep = "" if model == folder else f" --keep {folder.name}"
+    return broken(Path(*model.parts[-3:]) / folder.relative_to(model) / file, what,
+                  f"python -m models.training {model.name}{keep}")

@@ -25,6 +25,8 @@ from models.messages import message
 SETTING = "ATTENTION_LAB_MODELS"
 PACKAGED = Path(__file__).parents[1] / "checkpoints"
 DIGESTS = "released.json"
+STEPS = "steps"  # the files of the checkpoint MODEL@STEP are in MODEL/steps/STEP
+_CHECKPOINT = re.compile(r"([a-z0-9-]+)@(\d{1,6})", re.ASCII)
 _REPOSITORY = re.compile(r"([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)@([0-9a-f]{40})", re.ASCII)
 
 
@@ -41,11 +43,23 @@ def digests(packaged: Path = PACKAGED) -> Mapping[str, Mapping[str, str]]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
+def parts_of(name: str) -> tuple[str, str]:
+    """Returns model and step of a checkpoint's name; name and "" for another name."""
+    match = _CHECKPOINT.fullmatch(name)
+    return (match[1], match[2]) if match else (name, "")
+
+
+def place_of(name: str) -> str:
+    """Returns the folder of a model, or of a checkpoint, relative to the folder of all models."""
+    model, step = parts_of(name)
+    return f"{model}/{STEPS}/{step}" if step else model
+
+
 def folder_of(name: str, folder: Path) -> Path:
     """Returns the folder of a model; downloads the model if it is not in `folder` and SETTING names a repository."""
     repository = _REPOSITORY.fullmatch(os.environ.get(SETTING, ""))
-    if repository is None or (folder / name).exists() or name not in digests():
-        return folder / name
+    if repository is None or (folder / place_of(name)).exists() or name not in digests():
+        return folder / place_of(name)
     return _downloaded(name, repository[1], repository[2])
 
 
@@ -57,7 +71,7 @@ def _downloaded(name: str, repository: str, commit: str) -> Path:
     path = Path()
     for file, expected in digests()[name].items():
         try:
-            path = Path(hf_hub_download(repository, f"{name}/{file}", revision=commit))
+            path = Path(hf_hub_download(repository, f"{place_of(name)}/{file}", revision=commit))
         except Exception as error:  # noqa: BLE001  # an error of the Hub, the connection or the file system
             reason = str(error).partition("\n")[0]
             raise ValueError(message("{name} could not be downloaded from {repository} ({setting}): {reason}",

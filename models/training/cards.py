@@ -32,6 +32,7 @@ from models.storage.checkpoint import (
     write_json,
 )
 from models.storage.datasets import add_data_option
+from models.storage.released import parts_of
 from models.tasks.base import Pairs, Task
 from models.training import variants
 from models.training.recipes import RECIPES, PairRecipe, task_of
@@ -42,8 +43,9 @@ GAU_COUNTERPART_HEADS = 8  # heads of the softmax model that has as many paramet
 
 def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
               metric: dict[str, Any]) -> dict[str, Any]:
-    """Returns the card of a model."""
-    recipe, attention = RECIPES[name], TYPES[model.config.attention]
+    """Returns the card of a model, or of a checkpoint `MODEL@STEP` of its training."""
+    trained, step = parts_of(name)
+    recipe, attention = RECIPES[trained], TYPES[model.config.attention]
     batch = task.corpus.batch(recipe.steps - 1, recipe.steps, seed)
     tokens = batch.texts if isinstance(batch, Pairs) else batch.tokens
     card: dict[str, Any] = {
@@ -55,11 +57,11 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
                   "vocabulary": model.config.vocabulary, "longest_text": model.limit(task.reader.limit)},
         "cost": cost(model.config),
         "data": list(task.reader.data),
-        "training": {"steps": recipe.steps, "tokens_per_step": tokens.numel(), "seed": seed,
+        "training": {"steps": int(step or recipe.steps), "tokens_per_step": tokens.numel(), "seed": seed,
                      "optimiser": "Muon and AdamW" if recipe.muon else "AdamW",
                      "learning_rate": recipe.learning_rate, "table_rate": recipe.table_rate,
                      "minutes": round(seconds_of(folder) / 60, 1),
-                     "command": f"python -m models.training {name}"},
+                     "command": f"python -m models.training {trained}" + (f" --keep {step}" if step else "")},
         "metric": metric,
         "evaluate": f"python -m models.training.evaluate {name}",
         "licence": "MIT (weights)",
@@ -67,7 +69,7 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
     if (folder / "curve.json").exists():
         curve = read_json(folder / "curve.json")
         card["training"]["precision"] = curve["precision"]
-        card["curve"] = {"step": curve["step"], "validation_loss": curve["loss"]}
+        card |= {} if step else {"curve": {"step": curve["step"], "validation_loss": curve["loss"]}}
     if recipe.memory_loss:
         card["training"]["memory_loss"] = recipe.memory_loss
     if recipe.lengths:
@@ -87,7 +89,7 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
     card |= masses_of(model, task) | variants.part_of_card(name)
     others = {path.parent.name.removeprefix("seed-"): read_json(path)["metric"]
               for path in sorted(folder.parent.glob("seed-*/card.json"))}
-    return card | ({"other_seeds": others} if others else {})
+    return card | ({"other_seeds": others} if others and not step else {})
 
 
 def masses_of(model: Model, task: Task) -> dict[str, Any]:

@@ -11,22 +11,24 @@ import argparse
 import json
 from pathlib import Path
 
-from models.catalogue import names
-from models.storage.checkpoint import CHECKPOINTS, CheckpointError, read_model
+from models.catalogue import find, names
+from models.storage.checkpoint import CheckpointError, folder_of, read_model
 from models.storage.datasets import add_data_option
+from models.storage.released import parts_of
 from models.training.recipes import task_of
 
 
 def main() -> None:
     """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", choices=names(), metavar="NAME", help=", ".join(names()))
+    parser.add_argument("name", metavar="NAME", help=f"{', '.join(names())}; MODEL@STEP for a checkpoint")
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
     arguments = parser.parse_args()
-    task = task_of(arguments.name, arguments.data, arguments.runs)
     try:
-        metric = task.metric.evaluate(read_model(CHECKPOINTS / arguments.name))
+        folder = folder_of(find(arguments.name).name)
+        task = task_of(parts_of(arguments.name)[0], arguments.data, arguments.runs)
+        metric = task.metric.evaluate(read_model(folder))
     except (CheckpointError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     print(json.dumps({"name": arguments.name} | metric, indent=2))

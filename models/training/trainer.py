@@ -2,10 +2,12 @@
 
     python -m models.training stories-softmax stories-selective
     python -m models.training assignment-selective --seed 1
+    python -m models.training assignment-softmax --keep 1 10 100     # only checkpoints after these steps
 
 The log is runs/NAME/seed-0/log.txt. The state in the same folder is written once a minute, and curve.json has the loss
 on the validation split. The finished model is written to models/checkpoints/NAME for seed 0 (or to --target), and to
-runs/NAME/seed-K for other seeds K. The card of seed 0 also contains the metrics of the other seeds. A GPU is used if
+runs/NAME/seed-K for other seeds K. The card of seed 0 also contains the metrics of the other seeds. A training with
+--keep writes its checkpoints to models/checkpoints/NAME/steps/STEP, with their metrics, and no model. A GPU is used if
 there is one.
 """
 
@@ -16,6 +18,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,7 @@ from models.nets.seq2seq import Interventions, Seq2Seq
 from models.nets.transformer import Model, Transformer
 from models.storage.checkpoint import CHECKPOINTS, build
 from models.storage.datasets import add_data_option
+from models.storage.released import STEPS
 from models.tasks.base import Batch, Corpus, Pairs
 from models.training.executor import add_processes_option, progress, run_jobs
 from models.training.muon import Muon
@@ -257,16 +261,29 @@ def main() -> None:
     """Runs the command of the module's docstring."""
     parser = training_parser(__doc__)
     parser.add_argument("--target", type=Path, default=CHECKPOINTS, help="folder of the finished models' folders")
+    parser.add_argument("--keep", type=int, nargs="+", default=[], metavar="STEP",
+                        help="train again and keep the checkpoints after these steps, in place of the model")
     train_each(parser, _train_one)
 
 
 def _train_one(arguments: argparse.Namespace, name: str) -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     task = task_of(name, arguments.data, arguments.runs)
-    folder = arguments.runs / name / f"seed-{arguments.seed}"
+    folder = arguments.runs / name / f"{'steps' if arguments.keep else 'seed'}-{arguments.seed}"
     precision = precision_for(folder, device, arguments.precision)
-    model = train(RECIPES[name], task.corpus, folder, arguments.seed, device, precision).cpu()
-    finish(name, model, task, folder, arguments.seed, arguments.target / name if arguments.seed == 0 else folder)
+    target = arguments.target / name if arguments.seed == 0 else folder
+
+    def keep(step: int, model: Model) -> None:
+        if step in arguments.keep:
+            finish(f"{name}@{step}", deepcopy(model).cpu().eval(), task, folder, arguments.seed,
+                   target / STEPS / str(step))
+
+    model = train(RECIPES[name], task.corpus, folder, arguments.seed, device, precision, keep).cpu()
+    if not arguments.keep:
+        finish(name, model, task, folder, arguments.seed, target)
+    elif missing := [step for step in arguments.keep if not (target / STEPS / str(step) / "card.json").exists()]:
+        raise FileExistsError(f"no checkpoint after steps {missing}: the run in {folder} has passed them, or ends "
+                              f"before; move it away to begin again")
 
 
 if __name__ == "__main__":

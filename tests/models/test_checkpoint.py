@@ -6,6 +6,7 @@ The error names the file and a command, but no path of the server. Concurrent re
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -126,6 +127,20 @@ def test_damage_is_reported_with_a_command(folder: Path, file: str, damage):
     assert file in message and NAME in message and str(folder.parent) not in message
     assert f"git checkout -- {'/'.join(folder.parts[-3:])}/{file}" in message
     assert f"python -m models.training {NAME}" in message
+
+
+def test_a_checkpoint_is_read_from_its_folder_and_its_damage_is_reported(folder: Path):
+    shutil.copytree(folder, folder / "steps" / "5")
+    assert models.load(NAME, step=5).name == f"{NAME}@5" and models.names() == [NAME]
+    for step in (4, -1, "5/../5", "05"):
+        with pytest.raises(ValueError, match="has no checkpoint of step .*, only of 5$"):
+            models.load(NAME, step=step)
+    (folder / "steps" / "5" / "model.safetensors").unlink()
+    loading._held.clear()
+    with pytest.raises(CheckpointError) as error:
+        models.load(NAME, step=5)
+    assert f"/{NAME}/steps/5/model.safetensors is missing" in str(error.value)
+    assert f"python -m models.training {NAME} --keep 5" in str(error.value)
 
 
 def test_a_missing_file_is_called_missing(folder: Path):

@@ -209,7 +209,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     monkeypatch.setattr(release, "CONSTANT_PAIRS", 40)
     monkeypatch.setattr(TranslationCorpus, "step_tokens", 200)
     monkeypatch.setattr("models.generate.seq2seq_decoding.longest_of", lambda *_: 12)
-    for module in (checkpoint, evaluate, prune_heads, store):
+    for module in (checkpoint, prune_heads, store):
         monkeypatch.setattr(module, "CHECKPOINTS", folder)
     runs = ["--runs", str(tmp_path / "runs")]
     monkeypatch.setattr("sys.argv", ["training", name, *runs, "--target", str(folder)])

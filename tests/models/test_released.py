@@ -32,7 +32,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.copytree(CLONE / NAME, repository / NAME)
     installed.mkdir()
     (installed / released.DIGESTS).write_text(json.dumps(
-        {NAME: {path.name: digest(path) for path in (CLONE / NAME).iterdir()}, "assignment-random": {}}))
+        {NAME: {path.name: digest(path) for path in (CLONE / NAME).iterdir() if path.is_file()},
+         "assignment-random": {}}))
 
     def download(repo_id: str, filename: str, *, revision: str) -> str:
         assert (repo_id, revision) == ("ORG/models", COMMIT)

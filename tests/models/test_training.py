@@ -252,6 +252,32 @@ def test_a_finished_model_is_written_to_the_given_folder(tmp_path: Path, monkeyp
     assert before == {path: path.stat().st_mtime_ns for path in CHECKPOINTS.glob("*/*")}
 
 
+def test_checkpoints_are_kept_in_place_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                    capsys: pytest.CaptureFixture[str]):
+    """`--keep` writes the checkpoints of a training that goes on as it would without it, and no model."""
+    name = "assignment-random"
+    monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=3))
+    monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
+    command = ["training", name, "--precision", "float32", "--target", str(tmp_path / "pending")]
+    monkeypatch.setattr("sys.argv", [*command, "--runs", str(tmp_path / "runs"), "--keep", "1", "3"])
+    trainer.main()
+    kept = tmp_path / "pending" / name
+    assert [path.name for path in kept.iterdir()] == ["steps"]
+    cards = {step: read_card(kept / "steps" / str(step)) for step in (1, 3)}
+    assert {step: card["training"]["steps"] for step, card in cards.items()} == {1: 1, 3: 3}
+    assert cards[3]["variant"]["n"] == 3 and cards[3]["name"] == f"{name}@3" and "curve" not in cards[3]
+    first, last = (read_model(kept / "steps" / str(step)).state_dict() for step in (1, 3))
+    assert any(not torch.equal(first[key], last[key]) for key in first)
+    monkeypatch.setattr("sys.argv", [*command, "--runs", str(tmp_path / "again")])
+    trainer.main()
+    whole = read_model(kept).state_dict()
+    assert all(torch.equal(whole[key], last[key]) for key in whole)
+    monkeypatch.setattr("sys.argv", [*command, "--runs", str(tmp_path / "runs"), "--keep", "2"])
+    with pytest.raises(SystemExit, match="2"):
+        trainer.main()
+    assert "no checkpoint after steps [2]" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_rate(name: str):
     """The learning rate rises linearly, is highest at the end of the warm-up, and falls to a tenth.

@@ -12,6 +12,7 @@ from tools.wheel.rewriting import DOOR, rewritten
 # packages of the repository; each becomes attention_lab.NAME
 PACKAGES = ("app", "components", "deploy", "figures", "learning", "models", "studies", "widget")
 CHECKPOINTS = "models/checkpoints"
+STEPS = "steps"  # name of a model's folder of checkpoints; the wheel has none of them
 RELEASED = "released.json"  # name of a file in CHECKPOINTS that models/storage/released.py reads
 PROBES = "studies/probes"  # has one folder per model; the wheel contains the folders of packaged models
 SUFFIXES = (".py", ".pyi", ".typed", ".js", ".css", ".json", ".safetensors", ".po", ".svg", ".cfg", ".toml", ".bin")
@@ -43,9 +44,10 @@ def _sorted(folder: Path) -> list[Path]:
 
 
 def _is_wanted(place: str, models: set[str]) -> bool:
-    """Returns False for a file that belongs to a model which is not packaged."""
-    return all(not place.startswith(f"{folder}/") or place.removeprefix(f"{folder}/").partition("/")[0] in models
-               for folder in (CHECKPOINTS, PROBES))
+    """Returns False for a file that belongs to a model which is not packaged, or to a checkpoint."""
+    return f"/{STEPS}/" not in place and all(
+        not place.startswith(f"{folder}/") or place.removeprefix(f"{folder}/").partition("/")[0] in models
+        for folder in (CHECKPOINTS, PROBES))
 
 
 def released(root: Path) -> str:
@@ -53,9 +55,10 @@ def released(root: Path) -> str:
     stored = root / CHECKPOINTS / RELEASED
     if stored.exists():
         return stored.read_text(encoding="utf-8")
-    digests = {card.parent.name: {path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-                                  for path in sorted(card.parent.iterdir())}
-               for card in sorted((root / CHECKPOINTS).glob("*/card.json"))}
+    digests = {card.parent.relative_to(root / CHECKPOINTS).as_posix().replace(f"/{STEPS}/", "@"): {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(card.parent.iterdir()) if path.is_file()}
+        for card in sorted((root / CHECKPOINTS).rglob("card.json"))}
     return json.dumps(digests, indent=1) + "\n"
 
 
