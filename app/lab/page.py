@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,7 +14,7 @@ from app.content import picture
 from app.lab import events, lesson, tools, written
 from app.lab.now import present
 from app.lab.view import View
-from app.panels.choice import choosing
+from app.panels.choice import card, choosing
 from app.panels.page import frame, live, text
 from app.server import caches
 from app.state import session, visitor_models
@@ -25,6 +26,8 @@ from components.mounting import Part
 from models import Lab, catalogue
 from models.labs.foreign import is_foreign
 from models.messages import cut
+from models.storage.checkpoint import CheckpointError
+from models.storage.released import parts_of
 
 MOST_OFFERED = 5  # number of models in the menu of the lead
 
@@ -64,6 +67,8 @@ def _parts(view: View, problems: Sequence[str], waits: bool = True) -> list[Part
                 "large": state.teach, "tools": [tool.entry for tool in thing_tools]}
     if not past.past and state.lab.tool not in {tool.key for tool in thing_tools}:
         content["problems"].append(_("The link's tool is not available for this model and text."))
+    if state.lesson is None:
+        content["steps"] = _steps(opened.name, catalogue.steps(opened.name))
     content["thing"], content["lesson"] = state.lab.thing, lesson.content(view)
     if content["model"]["untrained"]:
         content |= {"answer": None, "guesses": None, "contributions": None}
@@ -100,6 +105,17 @@ def _related(name: str, family: tuple[str, ...], names: tuple[str, ...]) -> list
             others.append(entry.name)
     return [{"name": entry.name, "title": choosing.name_of(entry), "note": _(entry.line),
              "task": _(entry.task.title)} for entry in choosing.entries([*offered, *others])]
+
+
+@caches.remembered(worded=True)
+def _steps(name: str, kept: tuple[int, ...]) -> list[dict[str, Any]]:
+    """Returns the checkpoints of a model's training with their scores, and the released model after them."""
+    steps = []
+    for each in [*(f"{parts_of(name)[0]}@{step}" for step in kept), parts_of(name)[0]] if kept else []:
+        with contextlib.suppress(CheckpointError):  # a damaged checkpoint is left out
+            stored = card.card_of(each)
+            steps.append({"name": each, "step": stored["training"]["steps"], "score": _(card.headline(stored))})
+    return steps
 
 
 def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:

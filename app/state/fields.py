@@ -33,6 +33,7 @@ from models.messages import cut, listed, message
 from models.plan import HeadPlan
 from models.prompt import unix_lines
 from models.storage.checkpoint import CheckpointError
+from models.storage.released import parts_of
 
 # largest number of characters of the text in a link; for a longer text, the link contains the part that the model reads
 MAX_LINK_TEXT = 4000
@@ -101,6 +102,13 @@ def _parse_model(text: str, state: LabState) -> Read:
     except ValueError:
         return state.model, [message("The link's model “{text}” does not exist. "
                                      "{model} was opened.", text=cut(text), model=state.model)]
+
+
+def _parse_step(text: str, state: LabState) -> Read:
+    try:
+        return catalogue.at_step(state.model, text), []
+    except (ValueError, CheckpointError) as error:
+        return state.model, [message("{error}. {model} was opened instead.", error=str(error), model=state.model)]
 
 
 def _parse_text(text: str, state: LabState) -> Read:
@@ -203,7 +211,8 @@ def _parse_training(text: str, state: LabState) -> Read:
 
 FIELDS = (
     Field("page", "page", _one_of(PAGES)),
-    Field("model", "model", _parse_model),
+    Field("model", "model", _parse_model, lambda name: parts_of(name)[0]),
+    Field("step", "model", _parse_step, lambda name: parts_of(name)[1]),
     Field("text", "text", _parse_text),
     Field("chat", "chat", _parse_chat, lambda chat: str(int(chat))),
     Field("with", "compared", _parse_compared, _names),

@@ -59,8 +59,8 @@ class History:
         while len(self.readable) > MAX_FAMILIES or not fits(self.readable.values()):
             self.readable.pop(next(iter(self.readable)))
 
-    def go_to_model(self, name: str) -> None:
-        """Changes the model; returning to a family restores its text, plan and other fields."""
+    def go_to_model(self, name: str, merge: str = "") -> None:
+        """Changes the model; returning to a family restores its text, plan and other fields. `merge` as in `do`."""
         # imported here, because app.state.link imports modules that History must not depend on
         from app.state.link import returning
 
@@ -68,7 +68,7 @@ class History:
         self.left[catalogue.find(self.present.model).task.name] = self.present
         while len(self.left) > MAX_FAMILIES or not fits(state.text for state in self.left.values()):
             self.left.pop(next(iter(self.left)))
-        self.do(returning(self.present, last, name))
+        self.do(returning(self.present, last, name), merge)
 
     def do(self, state: LabState, merge: str = "") -> None:
         """Makes `state` the present state and adds an undo step, unless only the selection differs.

@@ -53,15 +53,15 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
     default = replace(default, selection=Selection.default(state.plan, default.shape), model=default_model())
     if len(state.text) > MAX_LINK_TEXT:
         state = replace(state, text=whole_brackets(state.text[:min(read_chars, MAX_LINK_TEXT)], state.text))
-    fields = {field: field.format(getattr(state, field.attribute)) for field in FIELDS
-              if getattr(state, field.attribute) != getattr(default, field.attribute)}
+    fields = {field: text for field in FIELDS if (text := field.format(getattr(state, field.attribute)))
+              != field.format(getattr(default, field.attribute))}
     if state.lesson is not None:  # the step has its own page
         fields = {field: text for field, text in fields.items() if field.attribute != "page"}
     if settled(state, opened_by(state.lesson)) == state:
         fields = {field: text for field, text in fields.items() if field.is_setting}
     # a query of presentation settings alone would open another state, so it also names the model
     elif all(field.is_setting for field in fields):
-        fields = {field: state.model for field in FIELDS if field.attribute == "model"} | fields
+        fields = {field: state.model for field in FIELDS if field.key == "model"} | fields
     # UTF-8 cannot encode a lone surrogate; the link contains a question mark instead.
     return _linked(urlencode({field.key: text for field, text in fields.items()}, errors="replace"))
 

@@ -20,6 +20,7 @@ import { createLesson, guess } from './lesson.js';
 import { createMinute } from './minute.js';
 import { createPhoneBar } from './phone.js';
 import { createPicture } from './picture.js';
+import { createSteps } from './steps.js';
 
 const DEEP = 6; // layers above which a lesson draws small tiles
 const WIDEST = 8; // layers from which the inspector stands beside the picture
@@ -30,12 +31,13 @@ function create(state) {
   const lead = createLead(state);
   const legend = createLegend(state);
   const answer = createAnswer(state);
+  const steps = createSteps(state);
   const field = createField(state);
   const phone = createPhoneBar(state);
   const lesson = createLesson(state);
   const head = make('div', { className: 'head' }, ...lead.elements, legend.element);
   const board = make('div', { className: 'board' });
-  const stage = make('div', { className: 'stage' }, head, answer.element, board, field.element);
+  const stage = make('div', { className: 'stage' }, head, answer.element, board, steps.element, field.element);
   const inspector = createInspector(state);
   state.root.append(make('div', { className: 'lab' }, lesson.element, stage, inspector.element, phone.element));
   const resized = new ResizeObserver(() => {
@@ -47,7 +49,8 @@ function create(state) {
   document.fonts?.addEventListener('loadingdone', state.remeasure);
   const minute = createMinute(state);
   const silence = listenForKeys(state);
-  return { lead, legend, answer, pictures: [], board, field, inspector, phone, lesson, minute, resized, silence };
+  const parts = { lead, legend, answer, pictures: [], board, steps, field, inspector, phone, lesson, minute };
+  return { ...parts, resized, silence };
 }
 
 /** Returns the actions that the parts of the Lab share; each shows its effect before Python answers. */
@@ -217,6 +220,7 @@ function paint(state, data) {
   let shown = hover.head || hover.word ? shownOf(state, selection, wordLook(state, selection)) : state.held;
   lead.show(data, view, shown);
   answer.show(data, shown);
+  state.steps.show(data);
   field.show(data, view);
   phone.show(data, view);
   const next = answers(data.answer);

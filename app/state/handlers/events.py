@@ -27,6 +27,7 @@ from app.texts import LANGUAGES
 from models import cached, catalogue
 from models.messages import message
 from models.plan import HeadPlan
+from models.storage.released import parts_of
 
 MAX_COUNT = 2**53  # largest accepted number of characters of a text that the browser cut
 TRIM, CHAT = "trim", "chat"  # names of the buttons below the text box
@@ -65,9 +66,11 @@ def set_text(text: str, merge: str = "", prediction: int = LAST) -> None:
 def on_chooser(event: dict[str, Any]) -> None:
     """Handles the choice of a model."""
     name = event.get("model")
-    if event.get("type") == "model" and isinstance(name,
-                                                   str) and (name in catalogue.names() or cached(name) is not None):
-        history().go_to_model(name)
+    if event.get("type") != "model" or not isinstance(name, str):
+        return
+    model, step = parts_of(name)
+    if name in catalogue.names() or cached(name) is not None or step and catalogue.describe(name):
+        history().go_to_model(name, "step" if model == parts_of(history().present.model)[0] else "")
         if history().present.page == START:
             go_to(FIRST_PAGE)
 
