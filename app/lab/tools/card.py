@@ -1,4 +1,4 @@
-"""How was it trained? The model card: architecture, cost of attention, scores, training, data and licence."""
+"""How was it trained? The model card on one sheet: architecture, cost of attention, scores, training, data, licence."""
 
 from __future__ import annotations
 
@@ -9,28 +9,39 @@ from app.panels.choice import card
 from app.texts import N_, _
 from components.mounting import Content
 
+# entries of a card's cost -> sentence
+COSTS = (("score_parameters", N_("{n:,} parameters, {ratio:.2f} of softmax")),
+         ("score_multiplications", N_("{n:,} multiplications per text, {ratio:.2f} of softmax")))
+
 
 def content(view: View, tool: Tool) -> Content:
     """Returns the card."""
     stored = card.card_of(view.lab.name)
-    facts, training, attention = stored["model"], stored["training"], stored["attention"]
-    costs = card.costs(stored)
-    data = "; ".join(_(source["name"]) for source in stored["data"])
+    facts, training, cost, curve = stored["model"], stored["training"], stored["cost"], stored.get("curve")
+    attention = stored["attention"]
+    rows: list[tuple[str, parts.Text]] = [
+        (_("size"), _("{parameters:,} parameters, {layers} layers of {heads} heads, width {width}",
+                      parameters=facts["parameters"], layers=facts["layers"], heads=facts["heads"],
+                      width=facts["width"])),
+        (_("tokens"), _("vocabulary of {vocabulary:,}, at most {longest} in a text", vocabulary=facts["vocabulary"],
+                        longest=facts["longest_text"])),
+        *((_("computing scores"), _(text, n=cost[key], ratio=cost[key] / cost[f"softmax_{key}"]))
+          for key, text in COSTS),
+        (_("held-out data"), _(card.headline(stored))),
+        *((_("seed {n}", n=seed), _(card.headline(stored, metric)))
+          for seed, metric in stored.get("other_seeds", {}).items()),
+        (_("training"), _("{steps:,} steps of {tokens:,} tokens, seed {seed}, {minutes} minutes on one core",
+                          steps=training["steps"], tokens=training["tokens_per_step"], seed=training["seed"],
+                          minutes=training["minutes"])),
+        *((_("data"), f"{_(source['name'])} · {source['licence']}") for source in stored["data"]),
+        (_("licence"), stored["licence"])]
+    points = list(zip(curve["step"], curve["validation_loss"], strict=True)) if curve else []
+    loss = [parts.note(_("validation loss")),
+            *parts.lines(_("validation loss"), [("loss", "", points)], _("steps"))] if points else []
     return parts.composed(
         parts.title(stored["name"], f"{_(attention['title'])} · {attention['source']}"),
-        {"part": "code", "text": _(attention["formula"])},
-        parts.note(_("{parameters:,} parameters, {layers} layers of {heads} heads, "
-                     "width {width}, vocabulary of {vocabulary:,} tokens, texts of at "
-                     "most {longest} tokens.", parameters=facts["parameters"],
-                     layers=facts["layers"], heads=facts["heads"], width=facts["width"],
-                     vocabulary=facts["vocabulary"], longest=facts["longest_text"])),
-        parts.note(_("On held-out data: {numbers}.", numbers=_(card.headline(stored)))),
-        parts.table(list(costs[0]), [list(row.values()) for row in costs], look=""),
-        parts.note(_("{steps:,} steps of {tokens:,} tokens, seed {seed}, {minutes} minutes on one core.",
-                     steps=training["steps"], tokens=training["tokens_per_step"], seed=training["seed"],
-                     minutes=training["minutes"])),
-        {"part": "code", "text": training["command"]},
-        parts.note(_("Data: {data}. Licence: {licence}.", data=data, licence=stored["licence"])))
+        {"part": "code", "text": _(attention["formula"])}, parts.table(["", ""], rows, look="sheet"), loss,
+        {"part": "code", "text": training["command"]})
 
 
 TOOLS = [Tool("all.card", N_("How was it trained?"), N_("model card"), content,
