@@ -94,17 +94,16 @@ def _is_untrained(opened: Lab) -> bool:
 
 @caches.remembered(worded=True)
 def _related(name: str, family: tuple[str, ...], names: tuple[str, ...]) -> list[dict[str, str]]:
-    """Returns other models of the family and, after them, the first model of each other task."""
+    """Returns other models of the family and, after them, a model of each other task, with softmax if there is one."""
     told = [entry.name for entry in informative_models(name, choosing.entries(family))]
     offered = [other for other in dict.fromkeys([*told, *family]) if other != name][:MOST_OFFERED]
-    seen = {catalogue.find(name).task.name}
-    others = []
-    for entry in choosing.entries(names):
-        if entry.task.name not in seen:
-            seen.add(entry.task.name)
-            others.append(entry.name)
-    return [{"name": entry.name, "title": choosing.name_of(entry), "note": _(entry.line),
-             "task": _(entry.task.title)} for entry in choosing.entries([*offered, *others])]
+    others = {entry.task.name: entry for entry in sorted(
+        choosing.entries(names), key=lambda entry: entry.name == f"{entry.task.name}-softmax")}
+    others.pop(catalogue.find(name).task.name, None)
+    return [*({"name": entry.name, "title": choosing.name_of(entry), "note": _(entry.line),
+               "task": _(entry.task.title)} for entry in choosing.entries(offered)),
+            *({"name": entry.name, "title": _(entry.task.title), "note": choosing.name_of(entry), "task": ""}
+              for entry in others.values())]
 
 
 @caches.remembered(worded=True)
