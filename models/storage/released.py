@@ -12,6 +12,7 @@ SHA-256 differs from that of the released file is refused.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import hashlib
 import json
@@ -94,4 +95,5 @@ def unknown(name: str, installed: Iterable[str]) -> str:
         return message("{setting} names {folder}, which is neither a folder nor "
                        "ORG/NAME@COMMIT with a commit of 40 hexadecimal digits.", setting=SETTING, folder=str(folder))
     return message("no model is called {name!r}; load('hf:{name}') opens a Hub "
-                   "model, load_folder({name!r}) a folder. Ours are {names}", name=name, names=", ".join(installed))
+                   "model, load_folder({name!r}) a folder, names() lists ours, like {names}", name=name,
+                   names=", ".join(difflib.get_close_matches(name, names := [*installed]) or names[:3]))
