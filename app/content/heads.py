@@ -43,16 +43,16 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
     factor = f"{math.log(n) / math.log(base):.2f}"
     if not causal:
         if n <= base:
-            return _("Entropy-invariant softmax multiplies the scores by {factor}: every row gets flatter. With a "
-                     "base below {n}, the number of tokens, rows get sharper.",
+            return _("Entropy-invariant softmax multiplies the scores by {factor}: rows get flatter. With a base "
+                     "below {n}, the number of tokens, they get sharper.",
                      factor=factor, n=n)
-        return _("Entropy-invariant softmax multiplies the scores by {factor}: every query sees "
-                 "all {n} tokens, so every row gets sharper.", factor=factor, n=n)
+        return _("Entropy-invariant softmax multiplies the scores by {factor}, because every query sees {n} tokens: "
+                 "rows get sharper.",
+                 factor=factor, n=n)
     if n <= base:
-        return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} "
-                 "tokens, by less before it: every row gets flatter. With a base below {n} the "
-                 "last rows get sharper.", factor=factor, n=n)
-    return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens and by 1 at token "
+        return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens, by less "
+                 "before: rows get flatter. With a base below {n} the last get sharper.", factor=factor, n=n)
+    return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens, by 1 at token "
              "{base}: rows before it get flatter, rows after it sharper.",
              factor=factor, n=n, base=base)
 

@@ -32,8 +32,8 @@ LENGTHS = {"normalisation-reading": ("masked-gau-relu2",),
            "normalisation-relu2": ("masked-gau-relu2",),
            "selective-longer": ("assignment-selective", "assignment-softmax", "assignment-log-n", "assignment-random"),
            "gated-longer": ("stories-softmax", "stories-gated")}
-LENGTH_NOTE = N_("Held-out texts. Bars: ± one standard error over texts, and the standard deviation over seeds, where "
-                 "there are several. Normaliser: softmax divides a row by a sum Z.")
+LENGTH_NOTE = N_("Held-out texts. Bars: ± one standard error over texts; with several seeds, also their standard "
+                 "deviation. Softmax divides a row by its normaliser Z.")
 PAPA_NOTE = N_("Bars: ± one standard deviation over three probes, or three random orders.")
 
 

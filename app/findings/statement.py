@@ -80,9 +80,8 @@ def detail(claim: Claim, statement: Statement) -> dict[str, Any]:
     """Returns the opened statement without its charts; every text is data."""
     methods = [_(claim.setting)]
     if claim.waiting:
-        methods.append(_("These models will be trained again at a better learning "
-                         "rate; until then their weights are not compared. Results "
-                         "over several seeds are at the better rate. {names}", names=", ".join(claim.waiting)))
+        methods.append(_("Not compared until trained again at a better learning rate; results over several seeds are "
+                         "at that rate. {names}", names=", ".join(claim.waiting)))
     return row(statement) | {
         "source": linked(claim.source), "facts": [[name, linked(text)] for name, text in _facts(statement)],
         "table": _table(statement.table), "parts": _table(statement.parts), "command": statement.command,

@@ -66,7 +66,7 @@ def _parts(view: View, problems: Sequence[str], waits: bool = True) -> list[Part
                 "notice": _notice(reading, state), "problems": [_(problem) for problem in problems],
                 "large": state.teach, "tools": [tool.entry for tool in thing_tools]}
     if not past.past and state.lab.tool not in {tool.key for tool in thing_tools}:
-        content["problems"].append(_("The link's tool is not available for this model and text."))
+        content["problems"].append(_("The link's tool is not available here."))
     if state.lesson is None:
         content["steps"] = _steps(opened.name, catalogue.steps(opened.name))
     content["thing"], content["lesson"] = state.lab.thing, lesson.content(view)
@@ -127,7 +127,7 @@ def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
         return None
     messages = text.left_out(reading, lab, state.text) or text.hints(lab, reading.prompt, state.text)
     if _is_untrained(lab):
-        messages = [_("Random weights: this model was not trained, so its answers mean nothing."), *messages]
+        messages = [_("Random weights: the answers mean nothing."), *messages]
     if lab.constant is None and any(head.constant for head in state.plan.heads.values()):
         messages = [_("Constant heads have no matrices yet. Make them in Models."), *messages]
     actions = text.actions(lab, reading, state)

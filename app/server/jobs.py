@@ -124,8 +124,8 @@ class Job(Generic[T]):
         except (ForeignError, InputError, ValueError, MemoryError) as error:
             self.problem = message("{error}.", error=str(error))
         except Exception as error:  # the page shows the exception's type; the log gets the traceback from the re-raise
-            self.problem = message("An error in the program ({kind}). Try again; if it "
-                                   "fails again, change the text or the heads.", kind=type(error).__name__)
+            self.problem = message("An error in the program ({kind}). Try again, or change the text or the heads.",
+                                   kind=type(error).__name__)
             raise
         finally:
             self.work = None

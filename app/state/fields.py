@@ -64,7 +64,7 @@ class Field:
 
 
 def _unknown(text: str) -> list[str]:
-    return [message("The link has an unknown setting, “{text}”. The default is used.", text=cut(text))]
+    return [message("The link has an unknown setting, “{text}”.", text=cut(text))]
 
 
 def _one_of(known: Collection[str]) -> Callable[[str, LabState], Read]:
@@ -115,11 +115,10 @@ def _parse_text(text: str, state: LabState) -> Read:
     text = unix_lines(text)
     damaged: list[str] = []
     if "\ufffd" in text:
-        damaged = [message("The link was cut or changed: a character could not be read.")]
+        damaged = [message("The link was cut or changed.")]
     if len(text) <= MAX_TEXT:
         return text, damaged
-    return text[:MAX_TEXT], [*damaged, message("The text has {count:,} characters; "
-                                               "the first {most:,} were kept.", count=len(text), most=MAX_TEXT)]
+    return text[:MAX_TEXT], [*damaged, message("Only the first {most:,} characters are read.", most=MAX_TEXT)]
 
 
 def _names(names: Sequence[str]) -> str:
@@ -141,10 +140,9 @@ def _parse_compared(text: str, state: LabState) -> Read:
             unknown.append(f"“{cut(name)}”")
     problems: list[str] = []
     if unknown:
-        problems.append(message("The link's model {names} does not exist and was left "
-                                "out.", names=", ".join(unknown[:3])))
+        problems.append(message("The link's model {names} does not exist.", names=", ".join(unknown[:3])))
     if strange:
-        problems.append(message("{names} and {model} read different texts: they cannot be compared.",
+        problems.append(message("{names} and {model} cannot be compared.",
                                 names=", ".join(strange[:3]), model=state.model))
     if len(fitting) > MAX_COMPARED:
         problems.append(message("At most four models are compared; {names} was left out.",
@@ -156,7 +154,7 @@ def _parse_plan(text: str, state: LabState) -> Read:
     plan, unread = HeadPlan.read(text)
     plan, outside = fit(plan, state.models)
     parts = (unread + outside)[:4]
-    return plan, [message("Parts of the link's plan were left out: {parts}.", parts=listed(parts,
+    return plan, [message("Left out of the link's plan: {parts}.", parts=listed(parts,
                           "; "))] if parts else []
 
 
@@ -170,8 +168,7 @@ def _parse_selection(text: str, state: LabState) -> Read:
             return selection, []
     except ValueError:
         pass
-    return Selection().within(shape), [message("This model has no head “{text}” of the link. The first head is "
-                                               "selected.",
+    return Selection().within(shape), [message("This model has no head “{text}”.",
                                                text=cut(text))]
 
 
@@ -179,26 +176,26 @@ def _parse_budgets(text: str, state: LabState) -> Read:
     kept = tuple(map(int, text.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", text, re.ASCII) else ()
     if kept and min(kept) >= MIN_BUDGET and fits_memory(state.model, kept):
         return kept, []
-    return (), [message("This model has no memory budgets “{text}” of the link. All tokens are kept.", text=cut(text))]
+    return (), [message("This model has no memory budgets “{text}”.", text=cut(text))]
 
 
 def _parse_lesson(text: str, state: LabState) -> Read:
     try:
         return Place.parse(text), []
     except ValueError:
-        return None, [message("The link's lesson step “{step}” does not exist. Choose another lesson.", step=cut(text))]
+        return None, [message("The link's lesson step “{step}” does not exist.", step=cut(text))]
 
 
 def _parse_answer(text: str, state: LabState) -> Read:
     question = step_at(state.lesson).question if state.lesson else None
     known = question is not None and (text == SHOWN or text in [*CHOICES[:len(question.choices)]])
-    return (text, []) if known else ("", [message("The link's answer “{answer}” is not a choice. Choose an answer.",
+    return (text, []) if known else ("", [message("The link's answer “{answer}” is not a choice.",
                                      answer=cut(text))])
 
 
 def _parse_chat(text: str, state: LabState) -> Read:
     if text == "1" and not catalogue.find(state.model).task.chats:
-        return False, [message("This model has no chat template for the link; the text is read as it is.")]
+        return False, [message("This model has no chat template.")]
     return text == "1", []
 
 

@@ -54,7 +54,7 @@ def translated(params: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
         valid, tools, settings = _FIELDS[key]
         match = re.fullmatch(valid, text, re.ASCII)
         if match is None:
-            problems.append(message("The link has an unknown setting, “{text}”. The default is used.", text=cut(text)))
+            problems.append(message("The link has an unknown setting, “{text}”.", text=cut(text)))
             continue
         tool = tools.get(text, "all.find" if match.lastindex == 4 else "")
         view = LabView(tool or view.tool, settings=view.settings)

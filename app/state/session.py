@@ -115,8 +115,7 @@ def is_short(query: str) -> bool:
     """Returns True for an address that may be read; otherwise the page shows the reason."""
     count = len(query.removeprefix("?"))
     if count > MAX_QUERY:
-        history().problems = [message("The link was not opened: it has {n:,} characters, more than {most:,}. Copy it "
-                                      "again.",
+        history().problems = [message("The link has {n:,} characters, more than {most:,}. Copy it again.",
                                       n=count, most=MAX_QUERY)]
     return count <= MAX_QUERY
 

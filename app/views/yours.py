@@ -29,16 +29,16 @@ ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
 SUGGESTED = hub.HOSTED.allowed  # small, well-known models; a host opens no others
 # groups of suggested models: (type of model, what can be observed, names of the models)
 GROUPS = (
-    (N_("Language models"), N_("They predict the next token. See which earlier words each head looks at."),
+    (N_("Language models"), N_("They predict the next token."),
      ("openai-community/gpt2", "distilbert/distilgpt2", "EleutherAI/pythia-70m", "EleutherAI/pythia-160m",
       "HuggingFaceTB/SmolLM2-135M")),
-    (N_("Masked language models"), N_("They read both sides: put a word in [brackets], and the model predicts it."),
+    (N_("Masked language models"), N_("They predict a word in [brackets]."),
      ("google-bert/bert-base-uncased", "distilbert/distilbert-base-uncased", "FacebookAI/roberta-base",
       "albert/albert-base-v2", "google/electra-small-generator", "microsoft/mpnet-base")),
-    (N_("Sentence models"), N_("One computes a vector of a sentence, one classifies its sentiment."),
+    (N_("Sentence models"), N_("A vector, or the sentiment, of a sentence."),
      ("sentence-transformers/all-MiniLM-L6-v2", "distilbert/distilbert-base-uncased-finetuned-sst-2-english")),
     (N_("Encoder-decoder and vision models"),
-     N_("T5 rewrites a text, with three attention blocks. ViT classifies a picture patch by patch."),
+     N_("T5 rewrites a text. ViT classifies a picture."),
      ("google-t5/t5-small", "google/vit-base-patch16-224")))
 _TYPED = "typed folder"  # key of the path that was opened last
 SHORT = {"distilbert/distilbert-base-uncased-finetuned-sst-2-english": "distilbert-sst-2"}
@@ -50,7 +50,7 @@ def page() -> None:
 
 def _draw() -> None:
     st.markdown("## " + _("Choose a model"))
-    st.markdown(_("Rows are attention types, columns tasks. Press a dot to open its model in the lab."))
+    st.markdown(_("Rows are attention types, columns tasks. Press a dot to open its model."))
     shelf.draw()
     with st.container(key="yours"):  # style.css stacks the parts on a narrow screen
         forms, about = st.columns([58, 42], gap="large")
@@ -83,9 +83,9 @@ def _take(name: str) -> None:
 
 
 def _about() -> None:
-    st.markdown(_("Open a model of `transformers`: encoders (BERT, RoBERTa, DeBERTa), decoders (GPT-2, Llama, Qwen3, "
-                  "Gemma 3), encoder-decoders (T5, BART, Marian), vision Transformers (ViT) and others. Only "
-                  "safetensors are read; a model's code is never run."))
+    st.markdown(_("Open a model of `transformers`: encoders (BERT, DeBERTa), decoders (GPT-2, Llama, Qwen3), "
+                  "encoder-decoders (T5, BART, Marian), vision Transformers (ViT) and others. Only safetensors are "
+                  "read; a model's code is never run."))
 
 
 def _forms() -> Lab | None:
@@ -145,11 +145,11 @@ def _size(name: str) -> tuple[str, bool]:
     """Returns (download size and memory in words, or the reason for a refusal; True if the model can be opened)."""
     try:
         estimate = hub.estimate(name)
-        return message("{download:,.0f} MB to download, {memory:,.0f} MB of memory ({count} files).",
-                       download=estimate.download / 1e6, memory=estimate.memory / 1e6, count=len(estimate.files)), True
+        return message("{download:,.0f} MB to download, {memory:,.0f} MB of memory.",
+                       download=estimate.download / 1e6, memory=estimate.memory / 1e6), True
     except hub.UnreachableError as error:
         if hub.here(name) is not None:
-            return message("The Hub cannot be reached; the copy on this machine can be loaded."), True
+            return message("The Hub cannot be reached; load the copy on this machine."), True
         return message("{error}.", error=str(error)), False
     except ForeignError as error:
         return message("{error}.", error=str(error)), False
@@ -160,8 +160,7 @@ def _from_folder() -> None:
     st.session_state.setdefault(session.FOLDER, st.session_state.get(_TYPED, ""))
     with st.form("open a folder", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(_("A folder on this machine"), key=session.FOLDER, placeholder="/home/me/models/mine",
-                      help=_("As transformers' save_pretrained writes it: config.json, model.safetensors, "
-                             "tokenizer.json"))
+                      help=_("With config.json, model.safetensors and tokenizer.json"))
         # Enter also submits the form
         st.form_submit_button(_("Open folder"), key="open folder", on_click=_start_folder)
 

@@ -107,4 +107,4 @@ def test_an_unexpected_error_of_a_job_is_reported_by_its_class_only():
     with pytest.raises(KeyError):  # the thread raises the error again, so that it is logged
         job._run()
     assert ended(job).problem == (
-        "An error in the program (KeyError). Try again; if it fails again, change the text or the heads.")
+        "An error in the program (KeyError). Try again, or change the text or the heads.")

@@ -51,11 +51,11 @@ def test_the_scale_says_what_it_does_to_this_text():
     assert "note" not in sent(opened(model="stories-softmax"), "lab")[0]["scale"]
     shown = sent(opened(model="stories-softmax", plan="scale-logn9"), "lab")[0]["scale"]
     assert shown["note"] == log_n_note(19, 9, causal=True)
-    assert "by 1.34 at the last of 19 tokens and by 1 at token 9" in shown["note"]
+    assert "by 1.34 at the last of 19 tokens, by 1 at token 9" in shown["note"]
     beyond = sent(opened(model="stories-softmax", plan="scale-logn256"), "lab")[0]["scale"]
-    assert "every row gets flatter" in beyond["note"]
+    assert "rows get flatter" in beyond["note"]
     assert "by 0.53" in beyond["note"]
-    assert "by 1.30: every query sees all 20 tokens" in log_n_note(20, 10, causal=False)
+    assert "by 1.30, because every query sees 20 tokens" in log_n_note(20, 10, causal=False)
     for causal in (True, False):  # the name in the literature, for a reader who knows the source
         assert all(log_n_note(20, base, causal).startswith("Entropy-invariant softmax") for base in (10, 64))
     assert "flatter" in log_n_note(20, 64, causal=False)

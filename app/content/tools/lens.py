@@ -27,7 +27,7 @@ def content(view: View, tool: Tool) -> Content:
             for layer, row in enumerate(found["layers"])]
     columns = [_("after"), _("first"), _("second"), _("third"), parts.word(token), *([_("before")] if before else [])]
     about = _("Fifth column: width of the line to the answer.") if GUESSES in view.state.lab.marks else \
-        _("Fifth column: the answer's probability if the model stopped there.")
+        _("Fifth column: the answer's probability.")
     return parts.composed(parts.title(_("What would each layer answer?"), _(
         "logit lens; early layers are approximate")), parts.table(columns, rows), parts.note(about))
 

@@ -30,18 +30,18 @@ def _remarks(view: View) -> list[str]:
     if types := getattr(view.lab, "layer_types", ()):
         lines.append(hybrid_remark(types))
     if view.head in view.lab.closed:
-        lines.append(_("Training pruned this head: its output is 0 with any gate."))
+        lines.append(_("Training pruned this head."))
     if not kind.attention.reads_text:
-        lines.append(_("The pattern is a table, the same for every text."))
+        lines.append(_("The same pattern for every text."))
     if kind.attention.has_sink:
-        lines.append(_("The last column is the attention sink: a learned score of each head, which takes weight but "
-                       "has no value vector. With it, each row sums to 1."))
+        lines.append(_("The last column is the attention sink: a learned score without a value vector. With it, each "
+                       "row sums to 1."))
     elif not kind.attention.is_distribution:
         lines.append(_("Rows of relu² need not sum to 1."))
     changed = view.plan.state(*view.head)
     if kind.attention.selects and head == 0 and (changed.constant or changed.gate < 1):
-        lines.append(_("Head 1 also computes the mask F for all of layer {layer}. Your changes act "
-                       "on its output, not on its votes.", layer=layer + 1))
+        lines.append(_("Head 1 also computes the mask F of layer {layer}. Your changes act on its output, not its "
+                       "votes.", layer=layer + 1))
     return lines
 
 

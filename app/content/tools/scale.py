@@ -30,7 +30,7 @@ def content(view: View, tool: Tool) -> Content:
         parts.row(parts.choice(_("Scale of all heads"), {policy: _(POLICIES[policy]) for policy in _policies(view)},
                                scale["policy"], act=act, field="policy"),
                   *(base if scale["policy"] == "logn" else [])),
-        parts.note(_("log n multiplies all scores by log n / log base: attention gets sharper in longer texts.")),
+        parts.note(_("log n multiplies all scores by log n / log base.")),
         *([parts.note(scale["note"])] if "note" in scale else []))
 
 

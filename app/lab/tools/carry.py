@@ -31,7 +31,7 @@ def content(view: View, tool: Tool) -> Content:
     what = view.state.explanation.what
     choice = parts.choice(_("Patched value"), {key: _(text) for key, text in VALUES.items()}, what,
                           act={"type": "choose", "name": "what"})
-    title = parts.title(_("What does it carry?"), _("each head alone takes its value from the second text"), choice)
+    title = parts.title(_("What does it carry?"), _("one head at a time"), choice)
     if not view.state.source:
         return parts.composed(title, second_text(view))
     try:

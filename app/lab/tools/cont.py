@@ -93,7 +93,7 @@ def _texts(view: View, shown: Continuation) -> list[parts.Part]:
         layer = min(view.state.selection.layer, len(shown.remembered[-1].kept) - 1)
         pieces = [("new" if is_new and is_kept else "kept" if is_kept else "gone", text)
                   for is_new, is_kept, text in forgetting.pieces(shown.remembered, layer)]
-        texts += [parts.note([_("With a limited memory; layer {layer} no longer reads struck words.",
+        texts += [parts.note([_("Layer {layer} no longer reads struck words.",
                                 layer=layer + 1), " ", forgetting.counts(shown.remembered)]), parts.written("", pieces)]
     return texts
 

@@ -17,8 +17,8 @@ from studies import store
 
 TABS = {"all": N_("All heads"), "confidence": N_("By confidence"), "entropy": N_("By entropy"), "tokens": N_("Tokens"),
         "roles": N_("Roles")}
-ABOUT = {"confidence": N_("mean largest weight of a query, tenths of texts from low to high"),
-         "entropy": N_("mean entropy of a row in nats, tenths of texts from low to high"),
+ABOUT = {"confidence": N_("mean largest weight, tenths of texts"),
+         "entropy": N_("mean entropy in nats, tenths of texts"),
          "tokens": N_("tokens with most of its attention, {n} texts")}
 
 
@@ -80,7 +80,7 @@ def _jobs(view: View, stored: dict[str, Any] | None) -> list[parts.Part]:
         return []
     named = sorted(((share, name) for name, share in jobs.items() if share >= 0.1), reverse=True)
     if not named:
-        return [parts.note(_("No pattern of the list in more than 10% of {n} texts.",
+        return [parts.note(_("No pattern in more than 10% of {n} texts.",
                              n=stored["count"]))]
     words = [_("{pattern} in {share:.0%}", pattern=_(FINDS[name]), share=share) for share, name in named]
     return [parts.note(_("Its strongest pattern over {n} texts: {jobs}.", n=stored["count"], jobs=", ".join(words)))]
@@ -89,7 +89,7 @@ def _jobs(view: View, stored: dict[str, Any] | None) -> list[parts.Part]:
 def _roles(view: View, measured: dict[str, Any]) -> list[parts.Part]:
     own = [role for role in roles.shown_roles(view.lab, measured)
            if (role["kind"], role["layer"], role["head"]) == view.head]
-    shown: list[parts.Part] = [] if own else [parts.note(_("This head has none of the measured roles."))]
+    shown: list[parts.Part] = [] if own else [parts.note(_("This head has no measured role."))]
     for role in own:
         share = _("{share:.0%}; the best fixed distance {baseline:.0%}", share=role["share"],
                   baseline=role["baseline"]) if "baseline" in role else \

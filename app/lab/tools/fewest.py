@@ -42,11 +42,11 @@ def content(view: View, tool: Tool) -> Content:
         under.job.cancel()
         under = this.search = None
     running = under is not None and under.job.running
-    title = parts.title(_("Which heads does it need?"), _("gates learned for this text; weights do not change"),
+    title = parts.title(_("Which heads does it need?"), _("gates learned for this text"),
                         parts.button(_("Cancel") if running else _("Search"), ACT | {"search": not running}))
     head = [title, parts.row(*_settings(view, search))]
     if under is None:
-        return parts.composed(head, parts.note(_("The search can be cancelled.")))
+        return parts.composed(head)
     if running:
         under.job.poll()
         text = " · ".join([_(under.job.what), *progress.amounts(under.job)])
@@ -81,7 +81,7 @@ def _settings(view: View, search: Search) -> list[parts.Part]:
         row.append(choose(_("Change"), {str(int(key)): _(text) for key, text in CHANGES.items()},
                           str(int(search.constant)), "constant"))
     if search.wanted == FEWEST:
-        row.append(parts.choice(_("Largest KL divergence allowed"), {f"{bound:g}": _(
+        row.append(parts.choice(_("Largest KL divergence"), {f"{bound:g}": _(
             "KL at most {bound:g} nats", bound=bound) for bound in BOUNDS}, f"{search.bound:g}", act=ACT, field="bound",
             many=True))
     if search.wanted == WINNING:
@@ -99,11 +99,8 @@ def _fewest(result: Fewest, search: Search) -> list[parts.Part]:
     divergence, _plan = result.plans[size]
     learned = sorted(((curve, kl) for curve, (kl, _plan) in result.plans.items()), reverse=True)
     curves = [(name, _(name), points) for name, points in {minimal_heads.LEARNED: learned, **result.orders}.items()]
-    return [parts.note(_("{size} of {heads} heads "
-                         "are enough: the KL "
-                         "divergence is {kl:.3f} "
-                         "nats (at most "
-                         "{bound:g}).", size=size, heads=result.heads, kl=divergence, bound=search.bound)),
+    return [parts.note(_("{size} of {heads} heads are enough: KL {kl:.3f} nats (at most {bound:g}).",
+                         size=size, heads=result.heads, kl=divergence, bound=search.bound)),
             parts.button(_("Prune the others"), ACT | {"apply": FEWEST}),
             *parts.lines(_("KL by the number of heads left"), curves, _("heads left"), at=size)]
 
@@ -116,9 +113,8 @@ def _groups(view: View, result: Grouped) -> list[parts.Part]:
             rows.append([_(NAMES[name]), str(len(heads)), f"{result.groups.losses[name]:.3f}",
                          ", ".join(map(parts.short, heads)), parts.press(_("Prune these"), ACT | {"apply": name})])
     return [parts.table([_("group"), _("heads"), _("loss without them"), "", ""], rows), parts.note(_(
-        "The unmodified model's loss is {loss:.3f} nats. Gates were fitted twice, with a "
-        "penalty on closed and on open gates: heads open in both facilitate the answer, "
-        "heads closed in both interfere.", loss=result.groups.loss))]
+        "Unmodified loss: {loss:.3f} nats. Gates were fitted twice, with a penalty on closed and on open gates. Open "
+        "in both: facilitating; closed in both: interfering.", loss=result.groups.loss))]
 
 
 def _won(view: View, won: Won) -> list[parts.Part]:
@@ -127,9 +123,9 @@ def _won(view: View, won: Won) -> list[parts.Part]:
     plan = won.plans[won.nearest][1]
     slots = {"n": str(won.nearest), "heads": str(won.heads), "token": token, "other": other,
              "p": {"share": won.probabilities[0]}, "q": {"share": won.probabilities[1]}}
-    text = _("No set makes {token} the most probable token. The nearest changes {n} of "
-             "{heads} heads: {token} then has {p}, {other} {q}.") if won.fewest is None else _(
-        "{n} of {heads} heads are enough: after the change {token} has {p} and {other} {q}.")
+    text = _("No set makes {token} win. The nearest changes {n} of {heads} heads: "
+             "{token} has {p}, {other} {q}.") if won.fewest is None else _(
+        "{n} of {heads} heads are enough: {token} has {p}, {other} {q}.")
     margins = sorted((size, margin) for size, (margin, _plan) in won.plans.items())
     return [parts.note(parts.said(text, **slots)), parts.note(", ".join(map(parts.short, plan.heads))),
             parts.button(_("Change these heads"), ACT | {"apply": WINNING}),

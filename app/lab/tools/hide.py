@@ -21,7 +21,7 @@ def content(view: View, tool: Tool) -> Content:
     """Returns the words, hidden ones pressed."""
     words = hiding.words(view.state.text, view.lab.task.controls)
     return parts.composed(
-        parts.title(_("What if it is hidden?"), _("press a word: the model predicts it from the others")),
+        parts.title(_("What if it is hidden?"), _("press a word to hide it")),
         parts.row(*(parts.button(word, {"type": "act", "tool": KEY, "word": index}, pressed=is_hidden)
                     for index, (_start, _stop, word, is_hidden) in enumerate(words))),
         parts.note(_("A hidden word is in brackets; [MASK] is an unknown word.")))

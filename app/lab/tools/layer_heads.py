@@ -58,8 +58,8 @@ def alike(view: View, tool: Tool) -> Content:
             _("Compared by"), {each: _(TERMS[each]) for each in terms}, term, name="term")),
         parts.row(parts.bars(rows), table, look="duo") if len(values) > 1 else parts.note(_("The layer has one head.")),
         parts.table(list(over[0]), [list(row.values()) for row in over], look=""),
-        parts.note(_("exp(D), where −D is the mean over pairs of heads and layers. Higher: "
-                     "heads differ more; {least:.3f} if all are equal.", least=math.exp(-1))))
+        parts.note(_("exp(D), −D: mean over pairs of heads and layers. Higher: heads differ more; {least:.3f}: all "
+                     "are equal.", least=math.exp(-1))))
 
 
 def gates(view: View, tool: Tool) -> Content:
@@ -76,7 +76,7 @@ def gates(view: View, tool: Tool) -> Content:
         parts.title(parts.said(_("How open are the gates at {word}?"), word=parts.word(word)), _(
             "gates computed by the model; black line: mean over the text")),
         parts.row(parts.bars(rows), parts.row(*curve, look="column"), look="duo"),
-        parts.note(_("At 0% nothing of the head's output passes. Your gate multiplies it.")))
+        parts.note(_("Your gate multiplies the model's gate.")))
 
 
 TOOLS = [Tool("layer.entropy", N_("How widely do they look?"), N_("entropy"), entropy, tip="entropy"),

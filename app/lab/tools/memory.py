@@ -26,11 +26,9 @@ def content(view: View, tool: Tool) -> Content:
         parts.title(_("How much can be forgotten?"), _("perplexity by 1 / memory")),
         parts.lines(_("Perplexity against memory"), [(name, name, sorted(points)) for name, points in curves.items()],
                     _("1 / memory"), log=True, xTicks=xs),
-        parts.note(_("At 8, the layers together keep an eighth "
-                     "of the tokens of {windows} held-out "
-                     "windows of {window}. Dropped are the "
-                     "tokens with the largest F or, for "
-                     "comparison, the oldest except the first.", windows=result["windows"], window=result["window"])),
+        parts.note(_("{windows} held-out windows of {window} tokens; at 8, layers keep an eighth. Dropped: tokens "
+                     "with the largest F or, for comparison, the oldest except the first.",
+                     windows=result["windows"], window=result["window"])),
         *([parts.note(verdict.replace("**", ""))] if (verdict := forgetting.verdict(result, control)) else []))
 
 

@@ -44,8 +44,8 @@ def content(view: View, tool: Tool) -> Content:
         parts.title(_("How many heads can go?"), _(ABOUT[quantity])), parts.row(*choices),
         parts.lines(_(ABOUT[quantity]), _curves(view, chosen, measured, quantity), _("heads left"), at=left, act=act,
                     field="left"),
-        parts.note([_("Press the curve: that many heads "
-                      "stay. {n} of {count} stay now.", n=left, count=count), " ", _finding(measured, name, count)]))
+        parts.note([_("Press the curve: that many heads stay, now {n} of {count}.", n=left, count=count), " ",
+                      _finding(measured, name, count)]))
 
 
 def _known(view: View, chosen: Choice, measured: dict) -> list[str]:

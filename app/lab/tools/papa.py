@@ -41,7 +41,7 @@ def content(view: View, tool: Tool) -> Content:
             _("Task for the text"), titles, task, name="task", many=True)),
         *parts.lines(_("Relative drop with constant heads"), curves, _("constant heads"), at=count,
                      act={"type": "act", "tool": KEY, "count": 0}, field="count"),
-        parts.note(_("Press the curve: that many heads become constant. {n} of {count} are now.", n=count,
+        parts.note(_("Press the curve: that many heads become constant, now {n} of {count}.", n=count,
                      count=len(order)))]
     measured = min(study.measured_counts, key=lambda each: abs(each - count))
     problem = constant_text.problem(view.lab, study, view.reading.shown, task, measured)

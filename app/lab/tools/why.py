@@ -55,9 +55,8 @@ def content(view: View, tool: Tool) -> Content:
             score={"signed": parts_of.score}),
             parts.choice(_("Parts"), {name: _(SPLITS[name]) for name in splits}, split, name="split")),
         parts.row(table, parts.bars(bars[:ROWS + 1], most, "signed"), look="duo why"),
-        parts.note(_("The match is q·k × {factor:.3f}; softmax of the matches gives the "
-                     "attention. The bars are its largest parts; with the smaller ones they "
-                     "sum to it.", factor=parts_of.factor)))
+        parts.note(_("The match is q·k × {factor:.3f}; softmax of the matches is the attention. Bars: its largest "
+                     "parts.", factor=parts_of.factor)))
 
 
 def _splits(found: ScoreParts) -> list[str]:

@@ -11,10 +11,9 @@ from models import Output
 CHOICES = 10  # number of most probable tokens that can be chosen
 MEASURE_NAMES = {DIRECT: N_("direct contribution"), HEADS: N_("gradient × input of heads"),
                  TOKENS: N_("gradient × input of tokens")}
-RELEVANCE = N_("Gradient × input with constant attention patterns, gates and norm scales; equal to layer-wise "
-               "relevance propagation (LRP, epsilon rule). Includes effects through later layers, summed over "
-               "positions. The authors of LXT write that LRP is patented and free only for personal and scientific "
-               "use.")
+RELEVANCE = N_("Gradient × input with constant patterns, gates and norm scales, which is LRP (epsilon rule): with "
+               "effects through later layers, summed over positions. The authors of LXT write that LRP is patented "
+               "and free only for personal and scientific use.")
 
 
 def choice(name: str, label: str, output: Output, chosen: int, optional: bool) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def problem(lab: Lab, study: Study, text: str, task: str, count: int) -> str:
     if loaded is None or not {0, count} <= set(loaded[1]):
         return _("Probes for this number of heads are not released.")
     if not prompt_study.is_readable(lab, text):
-        return _("Change the text: it is too long, or has no tokens of the model.")
+        return _("This text is too long, or has no tokens.")
     return ""
 
 

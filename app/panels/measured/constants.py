@@ -24,10 +24,10 @@ def draw(lab: Lab) -> None:
     """Displays the choice of texts and the button that starts the computation."""
     st.markdown(_("#### Constant heads"))
     if lab.constant is None:
-        st.markdown(_("A constant head's attention pattern is its mean over many texts (PAPA). Choose texts to "
-                      "compute it for this model; it is kept until your visit ends."))
+        st.markdown(_("A constant head's pattern is its mean over many texts. Choose them; the result is kept until "
+                      "your visit ends."))
     else:
-        st.markdown(_("The matrices are ready for *Constant*. Other texts give other means."))
+        st.markdown(_("The matrices are ready for *Constant*."))
     source = st.segmented_control(_("Texts"), [OURS, PASTED, UPLOADED], default=OURS, key=session.SOURCE, required=True,
                                   format_func=_)
     text = ""

@@ -23,9 +23,9 @@ def table() -> dict[str, Any]:
     columns = [{"name": column, "title": _(EVEN if column == recorded.EVEN else TYPES[column].title)}
                for column in recorded.COLUMNS]
     return {"columns": columns, "rows": rows,
-            "about": _("Each number is the share of right answers after {n:,} steps of training. Press one to watch.",
+            "about": _("Share of right answers after {n:,} steps of training. Press one to watch.",
                        n=STEPS),
-            "note": _("Below: the 90% interval over the seeds. With one seed, chance may be part of the result.")}
+            "note": _("Below: the 90% interval over seeds. With one seed, chance may be part of the result.")}
 
 
 def _cell(values: list[float]) -> dict[str, Any]:

@@ -14,15 +14,15 @@ RELATIONS = {"nsubj up": N_("subject → verb"), "nsubj down": N_("verb → subj
 
 COMMON = 0.8  # a role that more than this share of the heads has does not distinguish heads, and is not shown
 LOOK_FOR = {
-    "nsubj up": N_("The verb from its subject: in “The dog barked”, “dog” to “barked”."),
-    "nsubj down": N_("The subject from its verb: in “The dog barked”, “barked” to “dog”."),
-    "obj up": N_("The verb from its object: in “eats an apple”, “apple” to “eats”."),
-    "obj down": N_("The object from its verb: in “eats an apple”, “eats” to “apple”."),
-    "amod up": N_("The noun from its adjective: in “a red ball”, “red” to “ball”."),
-    "amod down": N_("The adjective from its noun: in “a red ball”, “ball” to “red”."),
-    "advmod up": N_("The verb from its adverb: in “never sleeps”, “never” to “sleeps”."),
-    "advmod down": N_("The adverb from its verb: in “never sleeps”, “sleeps” to “never”."),
-    "rare": N_("One dark column: all queries attend to the rarest word.")}
+    "nsubj up": N_("In “The dog barked”, “dog” to “barked”."),
+    "nsubj down": N_("In “The dog barked”, “barked” to “dog”."),
+    "obj up": N_("In “eats an apple”, “apple” to “eats”."),
+    "obj down": N_("In “eats an apple”, “eats” to “apple”."),
+    "amod up": N_("In “a red ball”, “red” to “ball”."),
+    "amod down": N_("In “a red ball”, “ball” to “red”."),
+    "advmod up": N_("In “never sleeps”, “never” to “sleeps”."),
+    "advmod down": N_("In “never sleeps”, “sleeps” to “never”."),
+    "rare": N_("One dark column: the rarest word.")}
 
 
 def shown_roles(lab: Lab, measured: dict[str, Any]) -> list[dict[str, Any]]:
@@ -43,12 +43,12 @@ def look_for(role: str) -> str:
         return _(LOOK_FOR[role])
     distance = int(role.partition(" ")[2])
     if distance == 0:
-        return _("The main diagonal: every token attends to itself.")
+        return _("The main diagonal: each token looks at itself.")
     if distance < 0:
-        return ngettext("Look for a diagonal: every token attends to the token before it.",
-                        "Look for a diagonal: every token attends to the token {n} places before it.", -distance)
-    return ngettext("Look for a diagonal: every token attends to the token after it.",
-                    "Look for a diagonal: every token attends to the token {n} places after it.", distance)
+        return ngettext("A diagonal: each token looks at the one before it.",
+                        "A diagonal: each token looks {n} places back.", -distance)
+    return ngettext("A diagonal: each token looks at the one after it.",
+                    "A diagonal: each token looks {n} places ahead.", distance)
 
 
 def in_words(role: str) -> str:

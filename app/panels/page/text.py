@@ -13,7 +13,7 @@ from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers import events
 from app.state.history import History
 from app.state.lab_state import LabState
-from app.texts import _, ngettext
+from app.texts import _
 from models import Lab
 from models.errors import InputError
 from models.prompt import LONGEST_TEXT, Prompt
@@ -105,7 +105,7 @@ def actions(lab: Lab, reading: Reading, state: LabState) -> list[Action]:
         buttons.append({"name": events.TRIM, "label": _("Remove the space")})
     if lab.task.chats:
         buttons.append({"name": events.CHAT, "label": _("Chat template"), "pressed": state.chat, "tip": _(
-            "The text is a user's message. The template adds the tokens around such messages in training.")})
+            "The template adds the tokens that were around a user's message in training.")})
     return buttons
 
 
@@ -125,16 +125,11 @@ def left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
         note = _("Only the first {most:,} characters are read.",
                  most=LONGEST_TEXT)
     elif lab.task.cuts_oldest:
-        note = ngettext("{n:,} token of the oldest turns was left out: this model reads {limit}.",
-                        "{n:,} tokens of the oldest turns were left out: this model reads "
-                        "{limit}.", count, limit=reading.limit)
+        note = _("This model reads {limit} tokens; left out of the oldest turns: {n:,}.", n=count, limit=reading.limit)
     elif is_cut:
-        note = ngettext("More than {n:,} token at the end was left out: this model reads {limit}.",
-                        "More than {n:,} tokens at the end were left out: this model "
-                        "reads {limit}.", count, limit=reading.limit)
+        note = _("This model reads {limit} tokens; left out at the end: over {n:,}.", n=count, limit=reading.limit)
     else:
-        note = ngettext("{n:,} token at the end was left out: this model reads {limit}.",
-                        "{n:,} tokens at the end were left out: this model reads {limit}.", count, limit=reading.limit)
+        note = _("This model reads {limit} tokens; left out at the end: {n:,}.", n=count, limit=reading.limit)
     return [note, *([_("The link contains only the part that the model reads.")] if len(text) > MAX_LINK_TEXT else [])]
 
 

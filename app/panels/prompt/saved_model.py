@@ -33,9 +33,8 @@ def refusal(lab: Lab, plan: HeadPlan) -> str | None:
         return None
     largest = LARGEST_HOSTED if hub.access().hosted else LARGEST
     if lab.nbytes > largest:
-        return _("it has {size:,.0f} MB (at most {most:,.0f} MB here). In "
-                 "Python, attention_lab.save_pretrained writes it to a "
-                 "folder.", size=lab.nbytes / MB, most=largest / MB)
+        return _("it has {size:,.0f} MB (at most {most:,.0f} MB here). In Python, use attention_lab.save_pretrained.",
+                 size=lab.nbytes / MB, most=largest / MB)
     try:
         if is_foreign(lab.name):
             saving.check_plan(lab, usable(lab, plan))

@@ -21,8 +21,7 @@ from app.texts import N_
 
 PATIENCE = 5000  # ms
 CONNECTED = "[data-test-connection-state=CONNECTED]"  # attribute of Streamlit's app
-LATE = N_("No connection to the server. If it stays so, a proxy or firewall blocks websockets: ask its operator, or "
-          "use another network.")
+LATE = N_("No connection to the server. If it stays so, a proxy or firewall blocks websockets: use another network.")
 # Streamlit stores the chosen theme under a name that contains the path of the page (components/runtime/streamlit.js).
 # gate.py allows this script by its hash, so the script is constant.
 SCRIPT = ("try{document.documentElement.dataset.firstTheme="

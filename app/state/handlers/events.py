@@ -42,8 +42,7 @@ def on_text(event: dict[str, Any]) -> None:
     set_text(text, merge="typing")
     count = max(len(text), count if is_index(count, MAX_COUNT) else 0)
     if count > MAX_TEXT:
-        history().problems = [message("The text has {count:,} characters; the first {most:,} were kept.",
-                                      count=count, most=MAX_TEXT)]
+        history().problems = [message("Only the first {most:,} characters are read.", most=MAX_TEXT)]
 
 
 def on_notice(event: dict[str, Any]) -> None:

@@ -20,13 +20,12 @@ def page() -> None:
 def _draw() -> None:
     st.markdown("#### " + _("Lessons"))
     counts = [len(lesson.steps) for lesson in lessons()]
-    st.markdown(_("{n} lessons of {least} to {most} steps: you guess, you try it, and the model "
-                  "answers. Your text and plan come back afterwards.", n=len(counts),
+    st.markdown(_("{n} lessons of {least} to {most} steps. Your text and plan come back afterwards.", n=len(counts),
                   least=min(counts), most=max(counts)))
     with st.container(horizontal=True, vertical_alignment="center", key="teachers"):
         st.button(_("For teachers: a class of 45 minutes"), key="teachers-link", icon=":material/school:",
                   on_click=events.go_to, args=(TEACHERS,))
-        st.caption(_("A plan to print, with links, questions and answers."))
+        st.caption(_("Links, questions and answers to print."))
     with st.container(key="cards"):  # style.css sets as many cards in a row as fit
         following = _following()
         for number, lesson in enumerate(lessons(), 1):

@@ -37,28 +37,24 @@ class Part:
 
 PLAN = (
     Part(5, N_("A model that looks back"),
-         N_("On the first page, the class guesses the next word. Press *Switch this head off*, then *Switch the "
-            "whole layer off*: why does only the second change the word?")),
+         N_("The class guesses the next word of the first page. Press *Switch this head off*, then *Switch the whole "
+            "layer off*: why does only the second change the word?")),
     Part(15, N_("One head, four heads"),
-         N_("Use large type. For each step: read the question, vote by show of hands, then do the task. A single "
-            "pruned head hardly ever changes the answer."),
+         N_("Use large type. For each step: read the question, let the class vote, then do the task."),
          (Place("gates", 1), Place("gates", 2), Place("gates", 3), Place("gates", 4))),
     Part(12, N_("What a translator needs"),
-         N_("The same in pairs: the class scans the code of *Share*. Each pair reads its translation aloud before "
-            "the answer is shown."),
+         N_("The same in pairs, with the code of *Share*. Each pair reads its translation aloud before the answer is "
+            "shown."),
          (Place("translation", 1), Place("translation", 3), Place("translation", 5))),
     Part(10, N_("Own texts"),
-         N_("Each pair types its own sentence in the *Lab*, finds a head with a job, and prunes it. They send you "
-            "the link of their best find (*Share*).")),
+         N_("In the *Lab*, each pair types a sentence, finds a head with a job, prunes it, and sends you the link "
+            "(*Share*).")),
     Part(3, N_("What we know now"), N_("The last question, without devices."), (Place("gates", 7),)),
 )
 WITHOUT = (
-    N_("Without a projector: one phone or laptop for two or three students; the links below are short enough for the "
-       "board."),
-    N_("Without any device: print this page. Read a question, let the class vote, then read the answer, a measured "
-       "result."),
-    N_("Without the internet: `make app` with `ADDRESS=0.0.0.0` on one laptop serves the class in one network; the "
-       "models are included."),
+    N_("Without a projector: one phone or laptop for two or three students; write the links on the board."),
+    N_("Without any device: read a question from the print, let the class vote, then read the answer."),
+    N_("Without the internet: `make app` with `ADDRESS=0.0.0.0` on one laptop serves a network."),
 )
 
 
@@ -69,8 +65,7 @@ def page() -> None:
 def _draw() -> None:
     with st.container(key="teachers"):  # style.css leaves out the header in print
         st.markdown("#### " + _("A class of {n} minutes", n=sum(part.minutes for part in PLAN)))
-        st.markdown(_("A first class on attention, for students who know what a probability is. Print this page "
-                      "(Ctrl+P) with the answers unfolded."))
+        st.markdown(_("For students who know what a probability is. Printed (Ctrl+P), the answers are unfolded."))
         base = address()
         begin = 0
         for number, part in enumerate(PLAN, 1):
