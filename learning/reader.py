@@ -37,7 +37,7 @@ class SequenceReader(Reader):
             if character in SEPARATORS:
                 continue
             if character not in self.sequences.symbols:
-                raise InputError(message("{symbol} is no symbol of this task; its symbols are {symbols}",
+                raise InputError(message("{symbol} is no symbol; choose among {symbols}",
                                          symbol=f"“{cut(character)}”", symbols=_ranges(self.sequences.symbols)), place)
             if self.sequences.name == "lookup":
                 self._check_turn(character, len(ids) + omitted, place)

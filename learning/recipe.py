@@ -73,7 +73,7 @@ class Recipe:
         if not isinstance(self.plan, HeadPlan):
             raise InputError(message("a plan is a HeadPlan, not {value}", value=_quoted(self.plan)))
         if self.plan.patches:
-            raise InputError(message("a training has no second prompt, so it cannot patch heads"))
+            raise InputError(message("a training cannot patch heads"))
         outside = self.plan.within({SELF: (self.layers, self.heads)}, TYPES[self.attention].policies)[1]
         if outside:
             raise InputError(listed(outside[:3], "; "))
@@ -100,7 +100,7 @@ class Recipe:
         """
         match = _TEXT.fullmatch(text)
         if match is None:
-            raise InputError(message("{text} is no training; a training is written like {example}", text=_quoted(text),
+            raise InputError(message("{text} is no training; write it like {example}", text=_quoted(text),
                                      example="lookup.softmax.2x4.0.1500"))
         task, attention, *numbers, plan = match.groups(default="")
         try:

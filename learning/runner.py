@@ -92,7 +92,7 @@ class Run:
         try:
             self._end(*(self._train() if self._runner.admit(self) else (STOPPED, message("The training was stopped."))))
         except BaseException:
-            self._end(FAILED, message("The training ended by an error in the program. Try again."))
+            self._end(FAILED, message("The training ended by an error. Train again."))
             raise
         finally:
             self._runner.leave(self)
@@ -117,7 +117,7 @@ class Run:
                 if not self.wanted:
                     return STOPPED, message("The training was stopped.")
                 if time.monotonic() > ends:
-                    return STOPPED, message("The training was stopped after {seconds} seconds. Choose fewer steps.",
+                    return STOPPED, message("Stopped after {seconds} seconds. Choose fewer steps.",
                                             seconds=int(seconds))
         finally:
             child.kill()
@@ -127,7 +127,7 @@ class Run:
             child.stdout.close()
         if self._weights:
             return DONE, ""
-        return FAILED, self.problem or message("The process of the training ended early. Train again.")
+        return FAILED, self.problem or message("The training ended early. Train again.")
 
     @property
     def wanted(self) -> bool:
@@ -189,8 +189,8 @@ class Runner:
             if (earlier := self._runs.get(owner)) is not None:
                 earlier.stop()
             if len(self._waiting) - (earlier in self._waiting) >= MAX_WAITING:
-                raise InputError(message("{count} trainings are waiting already. Try again in a minute, or play a "
-                                         "recorded training.", count=len(self._waiting)))
+                raise InputError(message("{count} trainings are waiting. Try again in a minute.",
+                                         count=len(self._waiting)))
             self._runs[owner] = run
             self._waiting.append(run)
         threading.Thread(target=run._work, name=f"training {recipe}", daemon=True).start()

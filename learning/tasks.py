@@ -196,14 +196,14 @@ def _latest(tokens: Tensor) -> Tensor:
 
 TASKS: dict[str, Task] = {task.name: task for task in (
     Lookup("lookup", N_("Look up a value"), N_("The latest value of the last letter."),
-           N_("A head has to find the same letter, so the words decide where it looks."),
+           N_("A head has to find the same letter."),
            "a3b8a5c2b1d7a", LETTERS[:10] + string.digits, 2 * EVENTS + 2),
     Repeat("repeat", N_("Repeat a sequence"), N_("The symbol that followed last time."),
-           N_("One layer has to mark the symbol before, the next has to find it: an induction head."),
+           N_("One layer has to mark the symbol before, the next to find it: an induction head."),
            "ekbmfcgpadkbmf", LETTERS[:16], 1 + Repeat.first + Repeat.again),
     Position("position", N_("Fixed distance"), N_("The symbol five places back."),
-             N_("A head has to look five places back; the words do not matter."),
+             N_("The words do not matter."),
              "damccbifeglj", LETTERS[:13], 17),
     Count("count", N_("Count"), N_("The most frequent symbol."),
-          N_("Looking at everything evenly is enough."),
+          N_("Even attention is enough."),
           "bacbfbkadbgc", LETTERS[:13], 17))}

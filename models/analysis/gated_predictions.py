@@ -77,12 +77,8 @@ class Gating:
         self._constant = constant
         self.heads: list[Address] = [address for kind in kinds for address in kind.addresses]
         if len(question.positions) * question.vocabulary > NUMBERS:
-            raise InputError(message("{count} "
-                                     "predictions "
-                                     "over "
-                                     "{vocabulary:,} "
-                                     "tokens are too "
-                                     "many: choose one", count=len(question.positions), vocabulary=question.vocabulary))
+            raise InputError(message("{count} predictions are too many: choose one",
+                                     count=len(question.positions), vocabulary=question.vocabulary))
         with torch.no_grad():
             # (P, V) log-probabilities of the unmodified model
             self.before = self.log_probabilities(torch.ones(1, len(self.heads)))[0]

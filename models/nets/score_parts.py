@@ -88,14 +88,12 @@ def score_parts(model: Model, rows: Mapping[str, Sequence[int]], records: Mappin
     source = attention.source
     if isinstance(source, (Table, FixedTable, FactorizedTable)):
         value = float(record.scores[0, head, query, key])
-        raise StructureError(message("this head has no query or key: the score {value:.2f} is from a "
-                                     "table, for every text", value=value))
+        raise StructureError(message("this head has no query or key: the score {value:.2f} is from a table",
+                                     value=value))
     if isinstance(source, (DenseScores, FactorizedDenseScores)):
-        raise StructureError(message("this head has no key: a small network computes all scores from the query's "
-                                     "vector alone"))
+        raise StructureError(message("this head has no key: a network computes its scores from the query alone"))
     if type(source) is not DotProduct:
-        raise StructureError(message("this attention type shares queries and keys between heads, or mixes scores, so "
-                                     "they cannot be split"))
+        raise StructureError(message("this attention type shares queries and keys, or mixes scores"))
     outputs = {block: [layer.outputs[0] for layer in layers] for block, layers in records.items()}
     query_names, read_by_query = _read(model, rows[kind], outputs, address, query)
     key_names, read_by_key = _encoded(model, rows[ENCODER], outputs, key) if is_cross else \

@@ -86,14 +86,13 @@ def _downloaded(name: str, repository: str, commit: str) -> Path:
 def unknown(name: str, installed: Iterable[str]) -> str:
     """Returns the message for a model whose files are not in this installation."""
     if name in digests():
-        return message("The released model {name} is not installed. Installed: {names}. {setting} can name "
-                       "a folder (models/checkpoints in a clone of the Git repository) or a Hub repository "
-                       "(ORG/NAME@COMMIT).", name=name,
+        return message("{name} is not installed. Installed: {names}. {setting} can name a folder (models/checkpoints "
+                       "of the Git repository) or a Hub repository (ORG/NAME@COMMIT).", name=name,
                     names=", ".join(installed), setting=SETTING)
     folder = checkpoints()
     if not folder.is_dir():
-        return message("{setting} names {folder}, which is neither a folder nor "
-                       "ORG/NAME@COMMIT with a commit of 40 hexadecimal digits.", setting=SETTING, folder=str(folder))
+        return message("{setting} names {folder}, neither a folder nor ORG/NAME@COMMIT with a commit of 40 "
+                       "hexadecimal digits.", setting=SETTING, folder=str(folder))
     return message("no model is called {name!r}; load('hf:{name}') opens a Hub "
                    "model, load_folder({name!r}) a folder, names() lists ours, like {names}", name=name,
                    names=", ".join(difflib.get_close_matches(name, names := [*installed]) or names[:3]))

@@ -77,12 +77,11 @@ class AssignmentReader(Reader):
             variable, value = _parse(text, start, event)
             new = [] if answer is None else [answer]
             if value == "?" and variable not in values:
-                raise InputError(message("{variable} has no value yet: "
-                                         "write {variable}=3 before "
-                                         "{variable}=?", variable=variable), *_span(start, event))
+                raise InputError(message("{variable} has no value yet: write {variable}=3 before",
+                                         variable=variable), *_span(start, event))
             if variable not in values and len(values) == VARIABLES:
-                raise InputError(message("{variable} is one too many: at most "
-                                         "{most} variables (so far {names})", variable=variable, most=VARIABLES,
+                raise InputError(message("{variable} is one too many: at most {most} variables",
+                                         variable=variable, most=VARIABLES,
                                          names=", ".join(values)), *_span(start, event))
             letter = LETTERS.index(variable)
             new += [ASK + letter] if value == "?" else [SET + letter, DIGIT + int(value)]
@@ -100,7 +99,7 @@ class AssignmentReader(Reader):
                     targets[-1] = DIGIT + values[variable]
             answer = DIGIT + values[variable] if value == "?" else None
         if len(ids) == 1:
-            raise InputError(message("Type some assignments, like y=7; x=1; x=3; x=?"), 0, len(text))
+            raise InputError(message("Type assignments, like y=7; x=1; x=3; x=?"), 0, len(text))
         hint = "" if questions or omitted else message("End with a question, like ; {variable}=?",
                                                        variable=next(iter(values)))
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), tuple(questions), tuple(targets),

@@ -37,7 +37,7 @@ class SummaryReader(PairReader):
 
     name = "summary"
     title = N_("Accident report to cause")
-    line = N_("Names the probable cause of an aircraft accident from its real report.")
+    line = N_("Names the probable cause of an aircraft accident from its report.")
     request = N_("Type an accident report, like The airplane ran out of fuel.")
     only_english = True
     vocabulary = VOCABULARY

@@ -15,7 +15,7 @@ from tests.e2e.app_page import answer, notice, query, text_box
 
 pytestmark = pytest.mark.browser
 
-WRONG = {"": "Type some assignments", "x=1; y#2": "“#”", "x=12; x=?": "12 has more than one digit",
+WRONG = {"": "Type assignments", "x=1; y#2": "“#”", "x=12; x=?": "12 has more than one digit",
          "a=1;b=1;c=1;d=1;e=1;f=1;g=1;h=1;i=1": "one too many", "x=1; y=?": "no value yet", "x=1 y=2": "; is missing",
          "X=1; X=?": "use a to z", "<img src=x onerror=alert(1)>": "“<”", "x=1; 🐉": "🐉", "x=1; שלום": "ש"}
 

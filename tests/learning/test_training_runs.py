@@ -123,7 +123,7 @@ def test_a_full_queue_refuses(runner: Runner, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(runner_module, "MAX_WAITING", 1)
     begun(runner.start("ada", LONG))
     runner.start("bob", SHORT)
-    with pytest.raises(InputError, match="waiting already"):
+    with pytest.raises(InputError, match="trainings are waiting"):
         runner.start("eve", SHORT)
     runner.start("bob", LONG)  # takes the place of the own earlier run
 

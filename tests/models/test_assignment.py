@@ -52,9 +52,9 @@ def test_examples_can_be_read(title: str, text: str):
 
 eight = "".join(f"{x}=1;" for x in "abcdefgh")
 BAD = [  # text, part of the error message, the characters that the message marks
-    ("", "Type some assignments", ""),
-    (" \n\t", "Type some assignments", " \n\t"),
-    (";;", "Type some assignments", ";;"),
+    ("", "Type assignments", ""),
+    (" \n\t", "Type assignments", " \n\t"),
+    (";;", "Type assignments", ";;"),
     ("x=1; %=2", "“%” is no variable", "%"),
     ("x=1; X=2", "“X” is no variable", "X"),
     ("3=x", "“3” is no variable", "3"),

@@ -91,7 +91,7 @@ def test_a_token_without_a_row_is_named(tmp_path: Path):
     tokenizer.save_pretrained(folder)
     lab = open_folder("folder:wide", folder)
     word = tokenizer.convert_ids_to_tokens(rows)
-    with pytest.raises(InputError, match=f"“{word}” is token {rows}, but the model has") as caught:
+    with pytest.raises(InputError, match=f"“{word}” is token {rows}, the model has") as caught:
         lab.read(f"the {word} sat")
     assert (caught.value.start, caught.value.stop) == (4, 4 + len(word))
     assert lab.read("the sat").ids

@@ -86,7 +86,7 @@ def test_without_a_repository_the_message_says_what_to_set(hub: Path, monkeypatc
 def test_a_place_that_is_neither_a_folder_nor_a_repository_is_named(hub: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(released.SETTING, "ORG/models@main")
     assert released.checkpoints() == Path("ORG/models@main")
-    with pytest.raises(ValueError, match="ORG/models@main, which is neither a folder nor ORG/NAME@COMMIT"):
+    with pytest.raises(ValueError, match="ORG/models@main, neither a folder nor ORG/NAME@COMMIT"):
         catalogue.find("other")
 
 

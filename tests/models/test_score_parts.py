@@ -84,7 +84,7 @@ def test_selective_attention_subtracts_f():
 
 
 @pytest.mark.parametrize(("attention", "reason"), [
-    ("random", "from a table"), ("dense", "query's vector"), ("factorized-dense", "query's vector"),
+    ("random", "from a table"), ("dense", "from the query alone"), ("factorized-dense", "from the query alone"),
     ("fixed-random", "from a table"), ("factorized-random", "from a table"),
     ("dense-softmax", "mixes scores"), ("gau-softmax", "shares queries and keys")])
 def test_scores_without_query_and_key_are_named(attention: str, reason: str):

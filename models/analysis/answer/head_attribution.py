@@ -111,5 +111,5 @@ def token_id(lab: Lab, token: str | int, logits: torch.Tensor | None = None) -> 
     other = f" {token}" if f" {token}" in labels else token.strip() if token.strip() in labels else ""
     if other:
         raise InputError(message("“{token}” is no token; “{other}” is", token=cut(token), other=other))
-    raise InputError(message("“{token}” is no token: choose one word piece, with its space before",
+    raise InputError(message("“{token}” is no token: choose one, with its space before",
                              token=cut(token)))

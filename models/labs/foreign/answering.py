@@ -142,7 +142,7 @@ def score_parts(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, address: Address
         if not (0 <= query < queries and 0 <= key < keys) or float(step.scores[head, query, key]) <= FORBIDDEN:
             raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
         if step.vectors is None:
-            raise StructureError(message("the scores of this layer are more than one product of query and key"))
+            raise StructureError(message("its scores are more than one product of query and key"))
         of_queries, of_keys, factors = step.vectors
         factor = float(factors.expand(len(of_queries), queries, 1)[head, query, 0])
         dimensions = factor * of_queries[head, query].double() * of_keys[head, key].double()

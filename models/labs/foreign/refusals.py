@@ -24,14 +24,14 @@ class Refusal:
 
 SAVE_AGAIN = N_("Save the model again with save_pretrained")
 CHECK_NUMBERS = N_("Check config.json against the model's page")
-OTHER_MODEL = N_("Choose a model with softmax attention; docs/architectures.md lists them")
+OTHER_MODEL = N_("Choose a model of docs/architectures.md")
 SAVE_TOKENIZER = N_("Save its tokenizer again with save_pretrained (tokenizer.json)")
-FIXED_PATCHES = N_("Choose a vision Transformer with fixed patches, like ViT or DINOv2")
+FIXED_PATCHES = N_("Choose a model like ViT or DINOv2")
 TEXT_OR_PICTURES = N_("Choose a model that reads text or pictures")
 
 REFUSALS: dict[str, Refusal] = {
     # causes of the folder
-    "no folder": Refusal(N_("there is no such folder"), N_("Check the path on the machine that runs Attention Lab")),
+    "no folder": Refusal(N_("there is no such folder"), N_("Check the path on the server")),
     "hosted": Refusal(N_("this host opens no folders"), N_("Run Attention Lab on your own machine")),
     "folder unknown": Refusal(N_("a link does not name the folder"), N_("Open the folder again")),
     "no config": Refusal(N_("no config.json: this is no transformers model"), SAVE_AGAIN),
@@ -39,7 +39,7 @@ REFUSALS: dict[str, Refusal] = {
     "tokenizer outside": Refusal(N_("tokenizer_config.json leads out of the folder ({key})"),
                                  N_("Copy the file into the folder")),
     "adapter": Refusal(N_("an adapter of another model"),
-                       N_("Merge it into its model (merge_and_unload in peft), and open that")),
+                       N_("Merge it into its model (peft: merge_and_unload)")),
     "pickle": Refusal(N_("its weights are a pickle file, which can run any code"),
                       N_("Save it as safetensors, with save_pretrained")),
     "no weights": Refusal(N_("it has no weights (model.safetensors)"), SAVE_AGAIN),
@@ -47,7 +47,7 @@ REFUSALS: dict[str, Refusal] = {
     "index damaged": Refusal(N_("{file} is damaged"), N_("Download all files again")),
     "unreadable": Refusal(N_("{file} cannot be read"), N_("Download all files again")),
     "pointer": Refusal(N_("{file} is a Git LFS pointer without weights"),
-                       N_("Run git lfs pull, or download the file itself")),
+                       N_("Run git lfs pull")),
     "no file": Refusal(N_("{file} is not a regular file"), N_("Copy the files into a new folder")),
     "link loop": Refusal(N_("{file} is a link to itself"), N_("Copy the file into the folder")),
     "nested": Refusal(N_("{file} has too deeply nested brackets"), SAVE_AGAIN),
@@ -68,7 +68,7 @@ REFUSALS: dict[str, Refusal] = {
     "number": Refusal(N_("{field} in config.json is {value:,}, not {least:,} to {most:,}"),
                       CHECK_NUMBERS),
     "patches": Refusal(N_("a picture has {patches:,} patches; at most {most:,} are shown"),
-                       N_("Choose a version for smaller pictures")),
+                       N_("Choose a smaller version")),
     "quantised": Refusal(N_("its weights are quantised"),
                          N_("Open a version with floats of 16 or 32 bits")),
     "sound": Refusal(N_("type {kind} reads or generates sound"),
@@ -77,31 +77,30 @@ REFUSALS: dict[str, Refusal] = {
                               TEXT_OR_PICTURES),
     "another task": Refusal(N_("an encoder-decoder of type {kind} generates no text"),
                             N_("Choose a version that generates text")),
-    "pictures of no fixed size": Refusal(N_("its config.json names no fixed size of pictures and patches"),
+    "pictures of no fixed size": Refusal(N_("config.json names no size of pictures and patches"),
                                          FIXED_PATCHES),
-    "no heads": Refusal(N_("config.json of type {kind} names no numbers of heads and layers"), OTHER_MODEL),
-    "several resolutions": Refusal(N_("type {kind} attends at several resolutions, without common patches"),
+    "no heads": Refusal(N_("config.json names no numbers of heads and layers"), OTHER_MODEL),
+    "several resolutions": Refusal(N_("type {kind} attends at several resolutions"),
                                    FIXED_PATCHES),
     # causes of the weights
     "weights damaged": Refusal(N_("a file of its weights is damaged"),
                                N_("Download all files again")),
     "weights missing": Refusal(N_("its files lack {count} weights, for example {first}"), SAVE_AGAIN),
-    "weights unused": Refusal(N_("config.json's model does not use {count} weights of the files, for "
-                                 "example {first}"), CHECK_NUMBERS),
+    "weights unused": Refusal(N_("config.json does not use {count} weights of the files, for example {first}"),
+                              CHECK_NUMBERS),
     "weights described": Refusal(N_("config.json describes {described:,} weights, the files hold {held:,}"),
                                  CHECK_NUMBERS),
     "not finite": Refusal(N_("its weights are not all finite numbers ({first})"),
                           N_("Training diverged: open an earlier checkpoint")),
     "computes no numbers": Refusal(N_("its results are not finite numbers"),
-                                   N_("Its weights overflow in float32: open another checkpoint")),
+                                   N_("Open another checkpoint")),
     # causes of the attention
-    "does not run": Refusal(N_("transformers {version} cannot run it with this config.json: {why}"),
+    "does not run": Refusal(N_("transformers {version} cannot run it: {why}"),
                             CHECK_NUMBERS),
     "approximation": Refusal(N_("type {kind} computes no softmax over all tokens"), OTHER_MODEL),
-    "own attention": Refusal(N_("{kind} computes attention in its own code, without an adapter here"), OTHER_MODEL),
+    "own attention": Refusal(N_("{kind} computes attention in its own code"), OTHER_MODEL),
     "no softmax layer": Refusal(N_("no layer of {kind} computes a softmax over tokens"), OTHER_MODEL),
-    "other keys": Refusal(N_("a layer of {kind} attends from {queries} positions to {keys}, not within "
-                             "one input"), OTHER_MODEL),
+    "other keys": Refusal(N_("a layer of {kind} attends from {queries} positions to {keys}"), OTHER_MODEL),
     "uneven heads": Refusal(N_("the layers of {kind} have different numbers of heads ({heads})"), OTHER_MODEL),
     "more than softmax": Refusal(N_("the attention of {kind} is more than a softmax of q·k"),
                                  OTHER_MODEL),
@@ -113,9 +112,9 @@ REFUSALS: dict[str, Refusal] = {
                                     SAVE_TOKENIZER),
     "empty tokenizer": Refusal(N_("its tokenizer has no tokens"),
                                SAVE_TOKENIZER),
-    "slow tokenizer": Refusal(N_("its tokenizer returns no character positions of tokens"),
+    "slow tokenizer": Refusal(N_("its tokenizer returns no positions of tokens"),
                               N_("Convert it to a fast tokenizer (tokenizer.json)")),
-    "large tokenizer": Refusal(N_("its tokenizer has {tokens:,} tokens, but the model {rows:,} embeddings"),
+    "large tokenizer": Refusal(N_("its tokenizer has {tokens:,} tokens, the model {rows:,} embeddings"),
                                SAVE_TOKENIZER),
     "tokenizer fails": Refusal(N_("its tokenizer fails on an ordinary text"),
                                SAVE_TOKENIZER),
@@ -123,7 +122,7 @@ REFUSALS: dict[str, Refusal] = {
     "no id": Refusal(N_("{repo} is no model id"), N_("An id looks like openai-community/gpt2")),
     "not allowed": Refusal(N_("this host does not open {repo}"),
                            N_("Run Attention Lab on your own machine")),
-    "gated": Refusal(N_("{repo} is gated"), N_("Ask its owner for access, and log in with hf auth login")),
+    "gated": Refusal(N_("{repo} is gated"), N_("Ask for access, and log in with hf auth login")),
     "no repository": Refusal(N_("no {repo} on the Hub, or it is private"),
                              N_("Check the id, or log in with hf auth login")),
     "hub file missing": Refusal(N_("{repo} lacks a necessary file"), N_("Choose another model")),
@@ -133,7 +132,7 @@ REFUSALS: dict[str, Refusal] = {
     "hub error": Refusal(N_("the Hub answers with an error"), N_("Try again later")),
     "unreachable": Refusal(N_("the Hub cannot be reached, and {repo} is not on this machine"),
                            N_("Check the network, or open a folder")),
-    "too large": Refusal(N_("{repo} would take {memory:,.0f} MB of memory; at most {most:,.0f} MB are allowed"),
+    "too large": Refusal(N_("{repo} would take {memory:,.0f} MB of memory (at most {most:,.0f} MB)"),
                          N_("Choose a smaller model")),
 }
 

@@ -125,8 +125,7 @@ def save(lab: ForeignLab, folder: Path, plan: HeadPlan) -> SavedModel:
     if model is None:
         model, removed = _checked(lab, config, folded.state, folded), 0
     if model is None:
-        raise StructureError(message("this model's gates cannot enter its weights: several linear maps read the "
-                                     "heads' outputs"))
+        raise StructureError(message("several linear maps of this model read the heads' outputs"))
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     written = {path.name for path in folder.iterdir()}
@@ -175,8 +174,7 @@ def _fold(state: dict[str, Tensor], sites: list[Site], gates: Gates) -> None:
         gate = gates[site.kind, site.layer]
         if site.output in seen:
             if not torch.equal(seen[site.output], gate):
-                raise StructureError(message("all layers share one set of weights, so a head needs the same gate in "
-                                             "every layer"))
+                raise StructureError(message("all layers share weights, so a head needs one gate"))
             continue
         seen[site.output] = gate
         if bool((gate == 1).all()):

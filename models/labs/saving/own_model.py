@@ -44,13 +44,11 @@ def savable(lab: Lab) -> StackLab:
     Raises StructureError with the reason otherwise.
     """
     if not isinstance(lab, StackLab):
-        raise StructureError(message("transformers has no equal encoder-decoder: RMSNorm before each layer, RoPE, "
-                                     "MLP without a gate"))
+        raise StructureError(message("transformers has no equal encoder-decoder"))
     if lab.model.config.attention != "softmax":
         raise StructureError(message("only softmax attention can be saved for transformers"))
     if not lab.model.config.causal:
-        raise StructureError(message("transformers has no equal bidirectional model: RMSNorm before each layer, "
-                                     "RoPE, MLP without a gate"))
+        raise StructureError(message("transformers has no equal bidirectional model"))
     if not isinstance(lab.task, StoriesReader):
         raise StructureError(message("transformers has no tokenizer for this model"))
     return lab

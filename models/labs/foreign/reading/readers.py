@@ -105,8 +105,8 @@ class TextReader(Reader):
         for i in kept:
             if encoded.ids[i] >= self.vocabulary:
                 start, stop = encoded.starts[i], encoded.stops[i]
-                raise InputError(message("“{word}” is token {id}, but the model has "
-                                         "only {rows} embeddings: remove the word", word=encoded.text[start:stop],
+                raise InputError(message("“{word}” is token {id}, the model has {rows} embeddings: remove the word",
+                                         word=encoded.text[start:stop],
                                          id=encoded.ids[i],
                                          rows=self.vocabulary), start, max(stop, start + 1))
 

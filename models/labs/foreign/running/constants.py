@@ -48,7 +48,7 @@ def mean_weights(lab: ForeignLab, texts: Iterable[str | Prompt], length: int = L
     """
     size = min(lab.task.limit, length)
     if 4 * size**2 * sum(layers * heads for layers, heads in lab.shape.values()) > MOST_BYTES:
-        raise ValueError(message("too many heads for constant matrices of {size} tokens", size=size))
+        raise ValueError(message("too many heads for matrices of {size} tokens", size=size))
     sums = {kind.name: torch.zeros(kind.layers, kind.heads, size, size) for kind in lab.kinds}
     counts = {kind.name: torch.zeros(size, size) for kind in lab.kinds}
     texts, read = list(texts), 0

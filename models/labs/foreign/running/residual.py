@@ -150,7 +150,7 @@ def head_of(model: Any, body: nn.Module, inputs: Mapping[str, Any], output: Any,
             result = last if norm is None else _applied(norm, last)
             if result is not None and result.shape == expected.shape and close(result, expected):
                 return Head(model, inputs, output, norm)
-    raise StructureError(message("this model's output head does not read its normalised last layer"))
+    raise StructureError(message("its output head does not read the normalised last layer"))
 
 
 def _applied(norm: nn.Module, x: Tensor) -> Tensor | None:
@@ -194,8 +194,7 @@ def layer_writes(state: Tensor, after: Tensor, layer: nn.Module, calls: Sequence
                 of_heads = factor * gain * (heads - centre)
                 attended = factor * (call.returned[0] + bias)
                 return of_heads, attended - of_heads.sum(0), change - attended
-    raise StructureError(message("in this model, the outputs of heads and MLP do not add up to the change of the "
-                                 "hidden state"))
+    raise StructureError(message("its heads and MLP do not add up to the change of the hidden state"))
 
 
 def _matrix(call: Call) -> Tensor | None:
@@ -239,5 +238,5 @@ def unembedding(head: Head, normed: Tensor, tokens: Sequence[int]) -> tuple[Tens
     with torch.no_grad():
         twice = head.read(2 * normed.unsqueeze(0))[0, list(tokens)]
     if not close(2 * rows @ normed + biases, twice):
-        raise StructureError(message("this model's logits are more than a linear map of its last layer"))
+        raise StructureError(message("its logits are more than a linear map of the last layer"))
     return rows, biases
