@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import random
 import struct
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -45,11 +46,13 @@ from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
 
 MAX_BODY = 2 * 2**20  # largest request in bytes; a text of 200,000 characters has up to 1.2 MB as JSON
-SMALL = 2**14  # bytes of each body that need no room, so that a few held back bodies do not stop everybody's clicks
+SMALL = 2**16  # bytes of a body that need no room; uvicorn has received as many when the route begins
 # Largest number of bytes outside strings, and of quotes: parsing JSON holds the GIL. 256 events have 30 kB.
 MAX_SYNTAX, MAX_QUOTES = 2**17, 100_000
 MAX_EVENTS = 1024  # largest number of events per request; the browser sends at most 256 per component
 PATIENCE = 10.0  # seconds within which the body must arrive
+# uvicorn would read the rest of a body that the route does not read, and throw it away
+UNREAD = {"Connection": "close"}
 LATER = 1.0  # seconds after which a request without a place is sent again
 # `identity` keeps Streamlit's middleware from compressing the response, which takes as long as the forward pass.
 HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
@@ -68,16 +71,16 @@ class BodyError(ValueError):
 class AgainError(Exception):
     """The request must be sent again after some seconds."""
 
-    def __init__(self, seconds: float = LATER, hold: float = LATER) -> None:
+    def __init__(self, seconds: float = LATER, hold: float = LATER, unread: bool = False) -> None:
         super().__init__(seconds)
-        self.milliseconds, self.hold = max(1, round(1000 * seconds)), hold
+        self.milliseconds, self.hold, self.headers = max(1, round(1000 * seconds)), hold, UNREAD if unread else {}
 
 
 async def refused(again: AgainError) -> Response:
     """Returns the refusal after a wait: answering a flood at once would keep the event loop busy."""
     await asyncio.sleep(again.hold * random.uniform(0.5, 1))
     return PlainTextResponse("Send this again later.", 429, {
-        "Retry-After": str(-(-again.milliseconds // 1000)), "Retry-After-Ms": str(again.milliseconds)})
+        "Retry-After": str(-(-again.milliseconds // 1000)), "Retry-After-Ms": str(again.milliseconds), **again.headers})
 
 
 def route(prefix: str = "") -> Route:
@@ -105,17 +108,20 @@ class Events:
         if now is None:
             return PlainTextResponse("This visit has ended.", 410)
         payer = Payer(now.allowance, limits.of_address(request.client.host if request.client else None))
+        large = float(request.headers.get("content-length", math.inf)) > SMALL
         if not held.enter_context(payer.holds(limits.REQUESTS)):  # no browser sends as many requests at once
-            raise AgainError(hold=PATIENCE)
+            raise AgainError(hold=PATIENCE, unread=large)
         if (seconds := max(payer.wait(limits.WORK), payer.refusal(limits.MESSAGES))) > 0:
-            raise AgainError(max(LATER, seconds))
+            raise AgainError(max(LATER, seconds), unread=large)
+        if large and not held.enter_context(payer.holds(limits.BODIES)):
+            raise AgainError(unread=True)
         try:
             async with asyncio.timeout(PATIENCE):
-                body = await _body(request, payer, held)
+                body = await _body(request)
         except TimeoutError:
-            return PlainTextResponse("The request took too long.", 408)
+            return PlainTextResponse("The request took too long.", 408, UNREAD)
         if body is None:
-            return PlainTextResponse(f"More than {MAX_BODY} bytes.", 413)
+            return PlainTextResponse(f"More than {MAX_BODY} bytes.", 413, UNREAD)
         if (seconds := payer.take(limits.BYTES, len(body))) > PATIENCE:
             raise AgainError(seconds)
         await asyncio.sleep(seconds)
@@ -167,24 +173,14 @@ async def _until_gone(request: Request) -> None:
         pass
 
 
-async def _body(request: Request, payer: Payer, held: contextlib.ExitStack) -> bytes | None:
+async def _body(request: Request) -> bytes | None:
     """Returns the body; None as soon as more than MAX_BODY bytes have arrived."""
-    chunks, size, room = [], 0, 0
-
-    def give_back() -> None:
-        payer.give_back(limits.BODIES, room)
-
-    held.callback(give_back)
+    body = bytearray()
     async for chunk in request.stream():
-        size += len(chunk)
-        if size > MAX_BODY:
+        body += chunk
+        if len(body) > MAX_BODY:
             return None
-        more = max(0, size - SMALL) - room
-        if more and not payer.grow(limits.BODIES, more):
-            raise AgainError
-        room += more
-        chunks.append(chunk)
-    return b"".join(chunks)
+    return bytes(body)
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

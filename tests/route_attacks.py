@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import random
+import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -118,20 +119,18 @@ async def compare(address: str, guests: list[Guest], stop: float) -> None:
 
 async def held_back(address: str, guests: list[Guest], stop: float) -> None:
     """500 connections send bodies of 2 MB without the last byte."""
-    place = urlsplit(address)
+    place, loop, almost = urlsplit(address), asyncio.get_running_loop(), b" " * (LARGE - 1)
 
     async def one(guest: Guest) -> None:
+        cookie = f"Cookie: {guest.cookie}\r\n" if guest.cookie else ""
+        head = f"POST {guest.path} HTTP/1.1\r\nHost: {place.netloc}\r\n{cookie}Content-Length: {LARGE}\r\n\r\n".encode()
         while time.monotonic() < stop:
-            with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection(place.hostname, place.port)
-                cookie = f"Cookie: {guest.cookie}\r\n" if guest.cookie else ""
-                writer.write(f"POST {guest.path} HTTP/1.1\r\nHost: {place.netloc}\r\n{cookie}"
-                             f"Content-Length: {LARGE}\r\n\r\n".encode())
-                with contextlib.suppress(TimeoutError):
-                    writer.write(b" " * (LARGE - 1))
-                    await asyncio.wait_for(writer.drain(), 5)
+            with contextlib.suppress(OSError, TimeoutError), socket.socket() as own:
+                own.setblocking(False)
+                await loop.sock_connect(own, (place.hostname, place.port))
+                await loop.sock_sendall(own, head)
+                await asyncio.wait_for(loop.sock_sendall(own, almost), 5)
                 await asyncio.sleep(max(0.0, min(5.0, stop - time.monotonic())))
-                writer.transport.abort()
             await asyncio.sleep(0.1)
 
     await asyncio.gather(*(one(guests[n % len(guests)]) for n in range(500)))

@@ -69,7 +69,7 @@ TRAININGS = Rate("trainings", 6, 6 * PER_ADDRESS, unit=N_("trainings"))
 ALL = (PASSES, GENERATIONS, DOWNLOADS, TRAININGS, WORK, SEARCHES, MESSAGES, BYTES)
 
 REQUESTS = Room("requests", visit=8, address=400)  # requests to the events route that have no response yet
-BODIES = Room("bodies", visit=4 * MB, address=32 * MB, process=64 * MB)  # bytes of requests that have no response yet
+BODIES = Room("bodies", visit=3, address=16, process=48)  # these requests with more than 64 kB, of up to 2 MB
 FILES = Room("files", visit=2, address=20)  # downloads that are made
 LONG = Room("long", address=4)  # requests that wait for a beam search, or compute one
 UPLOADS = Room("uploads", visit=17 * MB, address=40 * MB, process=64 * MB)  # two files of the largest size per visit
@@ -136,31 +136,22 @@ class Payer:
 
         `stored` is what visit, address and process use already and is not counted here.
         """
-        free = self.grow(room, amount, stored)
+        name, limits = room.name, (room.visit, room.address, room.process)
+        with _lock:
+            free = all(allowance.used.get(name, 0.0) + before + amount <= most
+                       for allowance, before, most in zip(self._all(), stored, limits, strict=True))
+            if not free:
+                refused[name] += 1
+            for allowance in self._all() if free else ():
+                allowance.used[name] += amount
         try:
             yield free
         finally:
-            if free:
-                self.give_back(room, amount)
-
-    def grow(self, room: Room, amount: float, stored: tuple[float, float, float] = (0, 0, 0)) -> bool:
-        """Uses room and returns True; returns False if there is too little. `give_back` ends the use."""
-        name, limits = room.name, (room.visit, room.address, room.process)
-        with _lock:
-            if any(allowance.used.get(name, 0.0) + before + amount > most
-                   for allowance, before, most in zip(self._all(), stored, limits, strict=True)):
-                refused[name] += 1
-                return False
-            for allowance in self._all():
-                allowance.used[name] += amount
-            return True
-
-    def give_back(self, room: Room, amount: float) -> None:
-        with _lock:
-            for allowance in self._all():
-                allowance.used[room.name] -= amount
-                if not allowance.used[room.name]:
-                    del allowance.used[room.name]
+            with _lock:
+                for allowance in self._all() if free else ():
+                    allowance.used[name] -= amount
+                    if not allowance.used[name]:
+                        del allowance.used[name]
 
     def _all(self) -> tuple[Allowance, Allowance, Allowance]:
         return self.visit, self.address, _process

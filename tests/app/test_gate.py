@@ -10,11 +10,13 @@ import logging
 import re
 import socket
 import threading
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from google.protobuf.internal import encoder
@@ -24,6 +26,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from starlette.requests import ClientDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from uvicorn import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
 
 from app.server import health, limits, logs, serving
 from app.server.requests import connections, gate, messages, uploads
@@ -331,6 +336,23 @@ def test_descriptors_are_raised_to_what_the_system_allows():
     resource = pytest.importorskip("resource")
     limit = connections.raise_descriptors()
     assert limit == resource.getrlimit(resource.RLIMIT_NOFILE)[0] or limit == connections.DESCRIPTORS
+
+
+def test_a_closed_connection_keeps_nothing_that_it_received():
+    connections.bound_server()
+
+    async def closed() -> Any:
+        connection = H11Protocol(Config(inner), ServerState(), {})
+        connection.connection_made(MagicMock())
+        connection.data_received(b"POST / HTTP/1.1")
+        connection.connection_lost(None)
+        return weakref.ref(connection)
+
+    async def kept() -> bool:
+        last = await asyncio.create_task(closed())
+        return last() is not None
+
+    assert not run(kept())
 
 
 def policy(*args: Any, **named: Any) -> dict[str, list[str]]:

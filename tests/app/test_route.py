@@ -339,8 +339,9 @@ def test_over_a_limit_the_browser_is_asked_to_come_back(client: TestClient, monk
     now.allowance.spent.clear()
     assert ask() == (200, 0) and now.channel.newest == 1
     large = b" " * (route.MAX_BODY - 1)
-    with payer.holds(limits.BODIES, limits.BODIES.visit - 100):
-        assert client.post(address, content=large).status_code == 429
+    with payer.holds(limits.BODIES, limits.BODIES.visit):
+        refusal = client.post(address, content=large)
+        assert refusal.status_code == 429 and refusal.headers["connection"] == "close"  # the rest must not arrive
         assert ask() == (200, 0)  # a small body needs no room
     assert not now.allowance.used
 

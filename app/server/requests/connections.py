@@ -61,7 +61,7 @@ def bound_server() -> None:
         begin_socket(self, config, *given, **named)
 
     WebSocketsSansIOProtocol.__init__ = bounded_socket  # type: ignore[method-assign]
-    on_connection, received = H11Protocol.connection_made, H11Protocol.data_received
+    on_connection, received, lost = H11Protocol.connection_made, H11Protocol.data_received, H11Protocol.connection_lost
 
     def connection_made(self: H11Protocol, transport: Any) -> None:
         on_connection(self, transport)
@@ -72,7 +72,12 @@ def bound_server() -> None:
         if _is_idle(self):  # the next request can begin on the same connection
             _await_request(self)
 
+    def connection_lost(self: H11Protocol, error: Exception | None) -> None:
+        lost(self, error)
+        self._patience.cancel()  # type: ignore[attr-defined]  # it would keep what the connection has received
+
     H11Protocol.connection_made = connection_made  # type: ignore[method-assign]
+    H11Protocol.connection_lost = connection_lost  # type: ignore[method-assign]
     H11Protocol.data_received = data_received  # type: ignore[method-assign]
     for protocol in (H11Protocol, WebSocketsSansIOProtocol):
         _limit_reading(protocol)
@@ -110,13 +115,13 @@ def _is_idle(connection: H11Protocol) -> bool:
 
 def _await_request(connection: H11Protocol) -> None:
     """Closes the connection if no complete request header arrives on it within REQUEST_SECONDS."""
-    if getattr(connection, "_awaits_request", False):
+    waits = getattr(connection, "_patience", None)
+    if waits and not waits.cancelled():
         return
-    connection._awaits_request = True  # type: ignore[attr-defined]
     before = connection.cycle
 
     def look() -> None:
-        connection._awaits_request = False  # type: ignore[attr-defined]
+        connection._patience.cancel()  # type: ignore[attr-defined]
         transport = connection.transport
         # the connection was closed or upgraded to a websocket
         if transport.is_closing() or transport.get_protocol() is not connection:
@@ -124,7 +129,8 @@ def _await_request(connection: H11Protocol) -> None:
         if connection.cycle is before and _is_idle(connection):
             transport.abort()
 
-    asyncio.get_running_loop().call_later(REQUEST_SECONDS, look)
+    loop = asyncio.get_running_loop()
+    connection._patience = loop.call_later(REQUEST_SECONDS, look)  # type: ignore[attr-defined]
 
 
 def sockets() -> limits.Room:
