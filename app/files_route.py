@@ -2,8 +2,9 @@
 
     GET {base}/lab/visits/ID/files/NAME.{npz,json,csv,zip,html}    # mask.html is the mask F, any other name the head
 
-Status codes: 404: no such file. 410: the session has ended. 422: the file cannot be made; the body has the reason. 429:
-the visit or its address is over a limit (app/server/limits.py), as in app/route.py.
+Status codes: 404: no such file, or the session has ended or is in another process; then HAProxy asks the other replica.
+422: the file cannot be made; the body has the reason. 429: the visit or its address is over a limit
+(app/server/limits.py), as in app/route.py.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ async def receive(request: Request) -> Response:
     now = visit.find(request.path_params["visit"])
     named, _dot, ending = request.path_params["name"].rpartition(".")
     if now is None:
-        return PlainTextResponse("This visit has ended.", 410)
+        return PlainTextResponse("This visit has ended.", 404)
     if ending not in TYPES:
         return PlainTextResponse("Not found.", 404)
     address = str(request.url).partition("lab/visits/")[0]

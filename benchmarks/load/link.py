@@ -75,6 +75,11 @@ def cpu_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+def resident(process: int, what: str = "VmRSS") -> int:
+    """Returns a value of /proc/PID/status in bytes."""
+    return int(Path(f"/proc/{process}/status").read_text().split(f"{what}:")[1].split()[0]) * 1024
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--beside", type=Path, metavar="FOLDER", help="another working tree of this repository")

@@ -3,7 +3,7 @@
     python -m benchmarks.load.soak                      # 200 visitors, 20 minutes, all pages
     python -m benchmarks.load.soak --kill-every 180     # the same, and a replica is killed every 3 minutes
 
-Every visitor opens links on all pages and downloads the offered files. The state in each response is compared with the
+Every visitor opens links on all pages and sometimes downloads a file. The state in each response is compared with the
 requested address. After a replica was killed, each visitor reconnects like a browser, and the new session's state must
 match the visitor's address. Prints one line of JSON; the exit status is 1 after any error. The test starts and stops
 `make hosted`, on the loopback interface only.
@@ -42,6 +42,7 @@ from tests.browser import ROOT
 
 SETTLED = 300.0  # seconds after which memory may grow by at most GROWTH
 GROWTH = 1.05
+DOWNLOADS = 0.1  # fraction of the answers after which a visitor downloads a file
 PATIENCE = 60.0  # seconds within which a response must arrive, and a visitor must recover
 
 
@@ -68,19 +69,19 @@ class Record:
 
 @dataclass
 class Answer:
-    """One response of the server: exceptions on the page, query of the address, and offered downloads."""
+    """One response of the server: exceptions on the page, query of the address, and id of the visit."""
 
     failed: list[str] = field(default_factory=list)
     query: str | None = None
-    files: list[str] = field(default_factory=list)
+    visit: str = ""
 
 
-async def answer(socket: Any) -> Answer:
+async def answer(socket: Any, patience: float = PATIENCE) -> Answer:
     """Receives messages until the run has ended."""
     answer = Answer()
     while True:
         message = ForwardMsg()
-        message.ParseFromString(await asyncio.wait_for(socket.recv(), PATIENCE))
+        message.ParseFromString(await asyncio.wait_for(socket.recv(), patience))
         kind = message.WhichOneof("type")
         if kind == "delta":
             look_at(message.delta, answer)
@@ -93,9 +94,8 @@ def look_at(delta: Delta, answer: Answer) -> None:
     if element.HasField("exception"):
         answer.failed.append(element.exception.message[:120])
     elif element.HasField("bidi_component") and element.bidi_component.component_name.endswith("_bar"):
-        answer.query = unpack(element.bidi_component.bytes)[0]["query"]
-    elif element.HasField("download_button"):
-        answer.files.append(element.download_button.url)
+        header = unpack(element.bidi_component.bytes)[0]
+        answer.query, answer.visit = header["query"], header["visit"]
 
 
 class Visitor:
@@ -132,13 +132,13 @@ class Visitor:
                                   additional_headers={"Cookie": self._cookie_line()}, open_timeout=5,
                                   ping_interval=None)
 
-    async def ask(self, socket: Any, query: str) -> Answer:
+    async def ask(self, socket: Any, query: str, patience: float = PATIENCE) -> Answer:
         """Opens a link in the session of a websocket and returns the response."""
         message = BackMsg()
         message.rerun_script.query_string = query
         message.rerun_script.is_history_navigation = True
         await socket.send(message.SerializeToString())
-        return await answer(socket)
+        return await answer(socket, patience)
 
     def check(self, answer: Answer, when: str) -> None:
         """Records the errors of a response."""
@@ -186,8 +186,8 @@ class Visitor:
             answer = await self.ask(socket, key)
             self.record.times.append((time.perf_counter() - began) * 1e3)
             self.check(answer, "answer")
-            if answer.files:
-                status, content = await self.page(random.choice(answer.files))
+            if answer.visit and random.random() < DOWNLOADS:
+                status, content = await self.page(f"/lab/visits/{answer.visit}/files/all.csv")
                 self.record.downloads += 1
                 if status != 200 or not content:
                     self.record.errors.append(f"download: {status}")

@@ -9,19 +9,19 @@ import argparse
 import asyncio
 import json
 import random
-import subprocess
 import time
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import models
+from benchmarks.load.link import resident, server_of
 from benchmarks.load.soak import Record, Visitor
 from benchmarks.load.visitors import WORDS
 from models import catalogue
 from tests.browser import serve
 
 LIMIT = 1e9  # memory of a small host in bytes
+PATIENCE = 600.0  # seconds; every visitor waits behind the slow pages of all others, and only memory is measured
 
 
 def worst_link(draw: random.Random) -> str:
@@ -52,7 +52,7 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
         await person.page()
         async with person.connected() as socket:
             while time.perf_counter() < stop:
-                answer = await person.ask(socket, worst_link(draw))
+                answer = await person.ask(socket, worst_link(draw), PATIENCE)
                 record.checked += 1
                 record.errors.extend(answer.failed)
 
@@ -70,21 +70,13 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
             "MB afterwards": round(resident(process, "VmRSS") / 1e6)}
 
 
-def resident(process: int, what: str) -> int:
-    """Returns a memory value of /proc/PID/status."""
-    status = Path(f"/proc/{process}/status").read_text()
-    return int(status.split(f"{what}:")[1].split()[0]) * 1024
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--visitors", type=int, default=40)
     arguments = parser.parse_args()
     with serve("app/host.py") as address:
-        port = address.rsplit(":", 1)[1]
-        process = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
-        result = asyncio.run(mix(address, arguments.visitors, 60 * arguments.minutes, int(process.stdout.split()[0])))
+        result = asyncio.run(mix(address, arguments.visitors, 60 * arguments.minutes, server_of(address)))
     print(json.dumps(result | {"below 1 GB": result["MB at the peak"] < LIMIT / 1e6}))
 
 

@@ -236,7 +236,7 @@ def test_files_have_the_patterns_of_the_present_state():
     stored = json.loads(answers["json"].content)
     assert stored["plan"] == str(LAYER) and "model=stories-softmax" in stored["link"]
     assert client.get(f"/lab/visits/{here.channel.id}/files/all.exe").status_code == 404
-    assert client.get("/lab/visits/unknown/files/all.npz").status_code == 410
+    assert client.get("/lab/visits/unknown/files/all.npz").status_code == 404
 
 
 def test_the_charts_have_the_weights_and_no_tag_of_the_text():
