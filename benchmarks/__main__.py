@@ -90,7 +90,7 @@ def benchmarks() -> dict[str, tuple[str, Callable[[], list[Rows]]]]:
         "interaction": ("Interaction", interactions),
         "answers": ("Lens, contributions and patching", explanations),
         "translation": ("A translation", partial(in_browser, translation.measure)),
-        "start": ("Start", partial(in_browser, lambda browser: [start.first_picture(browser)])),
+        "start": ("Start", partial(in_browser, start.places)),
         "events": ("Visitors over the events route, one event every 3 s", routed_visits),
         "visitors": ("Visitors over Streamlit's websocket, one action every 3 s", visits),
         "neighbour": ("Ten visitors beside one who opens slow pages", neighbours),

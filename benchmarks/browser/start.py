@@ -1,38 +1,58 @@
-"""Time to the first maps after the start of the process and after a page load; memory per visitor and of models."""
+"""Time until a place is drawn after a page load and after a change of place; memory per visitor and of models."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
+from benchmarks.browser.interaction import quantile
+from benchmarks.load.link import resident, server_of
 from benchmarks.load.visitors import measure as visit
 from tests.browser import ROOT, serve
 
-LOADS = 7
+LOADS = 11
+# place -> what is drawn last on it
+DRAWN = {"lab": "[data-part=lab][data-drawn]", "training": "[data-part=training][data-drawn]",
+         "lessons": ".st-key-start button", "results": "[data-part=findings][data-drawn]",
+         "yours": "[data-part=models][data-drawn]", "about": "[data-part=guide][data-drawn]"}
 
 
-def first_picture(browser: Browser) -> dict[str, Any]:
-    """Returns the seconds to the first maps: after the start of the process, and after later page loads (median)."""
-    began = time.perf_counter()
-    with serve() as address:
-        _load(browser, address)
-        start = time.perf_counter() - began
-        loads = sorted(_load(browser, address) for _ in range(LOADS))
-    return {"process start to picture s": start, "page load to picture s": loads[len(loads) // 2]}
+def places(browser: Browser) -> list[dict[str, Any]]:
+    """Returns the seconds until a place is drawn, one row per place.
+
+    `cold`: the first load in a new process by a new browser. `new browser`: without files in the browser's cache.
+    `again`: by a browser that has the files. `change`: from a click on its name on another place.
+    """
+    rows = []
+    for place in DRAWN:
+        with serve() as address:
+            cold = _load(browser, address, place)
+            row = {"place": place, "cold s": cold} | _quantiles("new browser", [
+                _load(browser, address, place) for _ in range(LOADS)])
+            with browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}) as context:
+                page = context.new_page()
+                again = [_open(page, address, place) for _ in range(LOADS + 1)][1:]
+                other = "about" if place == "lab" else "lab"
+                change = [_change(page, to) for _ in range(LOADS + 1) for to in (other, place)][3::2]
+            rows.append(row | _quantiles("again", again) | _quantiles("change", change))
+    return rows
+
+
+def _quantiles(name: str, times: list[float]) -> dict[str, float]:
+    return {f"{name} p50 s": quantile(times, 0.5), f"{name} p95 s": quantile(times, 0.95)}
 
 
 def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
     """Returns the resident memory per session in MB, measured after models and caches are warm."""
     with serve() as address:
         visit(address, visitors=8, every=0.3, seconds=10)
-        before = _resident(address)
+        before = resident(server_of(address)) / 1e6
         visit(address, visitors=visitors, every=3, seconds=12)
-        after = _resident(address)
+        after = resident(server_of(address)) / 1e6
     return {"visitors": visitors, "MB before": before, "MB a visitor": (after - before) / visitors}
 
 
@@ -51,20 +71,20 @@ def memory_of_models() -> dict[str, Any]:
             "MB of the process": float(resident)}
 
 
-def _load(browser: Browser, address: str) -> float:
-    context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
-    page = context.new_page()
+def _load(browser: Browser, address: str, place: str) -> float:
+    with browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}) as context:
+        return _open(context.new_page(), address, place)
+
+
+def _open(page: Page, address: str, place: str) -> float:
     began = time.perf_counter()
-    page.goto(f"{address}/?model=stories-selective")
-    page.locator('[data-part="lab"][data-drawn]').wait_for(state="attached")
-    taken = time.perf_counter() - began
-    context.close()
-    return taken
+    page.goto(f"{address}/?page={place}&model=stories-selective")
+    page.locator(DRAWN[place]).first.wait_for()
+    return time.perf_counter() - began
 
 
-def _resident(address: str) -> float:
-    """Returns the memory in MB of the process that listens at the address."""
-    port = address.rsplit(":", 1)[1]
-    process = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
-    status = Path(f"/proc/{process.stdout.split()[0]}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1000
+def _change(page: Page, place: str) -> float:
+    began = time.perf_counter()
+    page.locator(f'.places a[data-page="{place}"]').click()
+    page.locator(DRAWN[place]).first.wait_for()
+    return time.perf_counter() - began
