@@ -400,7 +400,7 @@ def test_of_several_links_in_one_message_the_last_is_opened(monkeypatch: pytest.
         now.channel.receive(turns)
         assert len(read) == 3 + channel.MAX_OPENED
         now.channel.receive([opening(600, "x" * session.MAX_QUERY)])
-        assert len(read) == 3 + channel.MAX_OPENED and "was not opened" in now.history.problems[0]
+        assert len(read) == 3 + channel.MAX_OPENED and "Copy it again" in now.history.problems[0]
 
 
 def test_an_unknown_visit_has_ended(client: TestClient):
