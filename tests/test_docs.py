@@ -212,7 +212,7 @@ def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.chdir(tmp_path)  # an example writes a folder to the working directory
     foreign_tiny = importlib.import_module("foreign_tiny")
     load = models.load
-    monkeypatch.setattr(attention_lab, "load", lambda name: load(name) if name in models.names() else
+    monkeypatch.setattr(attention_lab, "load", lambda name, **step: load(name, **step) if name in models.names() else
                         foreign_tiny.lab_of(name.split("/")[-1]), raising=False)
     names: dict[str, object] = {}
     for block in re.findall(r"^```python(?: hf)?\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL):
@@ -226,7 +226,7 @@ def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: py
 def test_the_links_to_try_open():
     """Each link opens without a problem, and the link of the resulting state opens the same state."""
     links = re.findall(r"`/\?([^`]+)`", README)
-    assert len(links) == 6
+    assert len(links) == 7
     for link in links:
         fields = dict(parse_qsl(link))
         state, problems = read_query(fields)

@@ -44,7 +44,8 @@ def parts_in(value: Any) -> set[str]:
     return set().union(*map(parts_in, value)) if isinstance(value, list) else set()
 
 
-@pytest.mark.parametrize("model", [SELECTIVE, "masked-gau-relu2", "assignment-softmax", TRANSLATION, GATED, MASKED])
+@pytest.mark.parametrize("model", [SELECTIVE, "masked-gau-relu2", "assignment-softmax", TRANSLATION, GATED, MASKED,
+                                   "assignment-softmax@100"])
 def test_every_offered_tool_can_be_drawn(model: str):
     """A tool has parts, each of which the browser knows, or a drawing of its own, or a message."""
     known = composed_parts()

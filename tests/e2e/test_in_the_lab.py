@@ -47,6 +47,20 @@ def test_typing_is_answered_without_enter(visit: Visit):
     expect(text_box(page)).to_be_focused()
 
 
+def test_the_slider_over_a_training_changes_the_weights(visit: Visit):
+    page = visit(model="assignment-softmax", text="y=7; x=1; x=3; z=5; x=?")
+    expect(answer(page)).to_have_text("3")
+    slider = page.get_by_role("slider", name="Training step")
+    slider.press("Home")
+    linked(page, "step", "1")
+    expect(page.locator(".lead")).to_contain_text("Softmax · step 1 ")
+    expect(slider).to_have_attribute("aria-valuetext", "Trained for 1 step:")
+    slider.press("z")
+    linked(page, "step", None)
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^The released model"))
+    expect(answer(page)).to_have_text("3")
+
+
 def test_buttons_keys_and_the_slider_change_the_computation(visit: Visit):
     page = visit(**LOOKUP)
     caption = page.locator(".caption")

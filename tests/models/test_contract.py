@@ -22,6 +22,7 @@ from safetensors import safe_open
 from torch.testing import assert_close
 
 import models
+from models import catalogue
 from models.nets.attention import TYPES
 from models.nets.config import PairConfig
 from models.nets.transformer import Block
@@ -233,9 +234,10 @@ def test_a_comparison_is_one_variable():
 
 def test_files_are_small_and_hold_no_code(name: str):
     """Model files are JSON and safetensors, because a pickle could run code."""
-    folder = CHECKPOINTS / name
-    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
-    for path in folder.iterdir():
+    folders = [CHECKPOINTS / name, *(CHECKPOINTS / name / "steps" / str(step) for step in catalogue.steps(name))]
+    for folder in folders:
+        assert sorted({path.name for path in folder.iterdir()} - {"steps"}) == sorted(FILES)
+    for path in (path for folder in folders for path in folder.iterdir() if path.is_file()):
         assert path.stat().st_size < MEGABYTES * 2**20
         if path.suffix == ".json":
             json.loads(path.read_text(encoding="utf-8"))

@@ -19,6 +19,7 @@ from models.storage import checkpoint, released
 from models.storage.checkpoint import digest
 
 NAME, COMMIT = "assignment-softmax", "0123456789abcdef0123456789abcdef01234567"
+CHECKPOINT = f"{NAME}@100"
 CLONE = released.PACKAGED
 
 
@@ -32,8 +33,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.copytree(CLONE / NAME, repository / NAME)
     installed.mkdir()
     (installed / released.DIGESTS).write_text(json.dumps(
-        {NAME: {path.name: digest(path) for path in (CLONE / NAME).iterdir() if path.is_file()},
-         "assignment-random": {}}))
+        {name: {path.name: digest(path) for path in (CLONE / released.place_of(name)).iterdir() if path.is_file()}
+         for name in (NAME, CHECKPOINT)} | {"assignment-random": {}}))
 
     def download(repo_id: str, filename: str, *, revision: str) -> str:
         assert (repo_id, revision) == ("ORG/models", COMMIT)
@@ -54,6 +55,7 @@ def test_a_repository_that_is_named_has_the_model(hub: Path):
     assert models.names() == []
     info = catalogue.find(NAME)
     assert (info.name, info.shape) == (NAME, {"self": (3, 4)})
+    assert catalogue.find(CHECKPOINT).steps == 100
 
 
 def test_a_file_that_is_not_the_released_one_is_refused(hub: Path):

@@ -19,6 +19,9 @@ def content(view: View, tool: Tool) -> Content:
     stored = card.card_of(view.lab.name)
     facts, training, cost, curve = stored["model"], stored["training"], stored["cost"], stored.get("curve")
     attention = stored["attention"]
+    # a checkpoint has no minutes
+    spent = {"steps": training["steps"], "tokens": training["tokens_per_step"], "seed": training["seed"],
+             "minutes": training["minutes"]}
     rows: list[tuple[str, parts.Text]] = [
         (_("size"), _("{parameters:,} parameters, {layers} layers of {heads} heads, width {width}",
                       parameters=facts["parameters"], layers=facts["layers"], heads=facts["heads"],
@@ -30,9 +33,8 @@ def content(view: View, tool: Tool) -> Content:
         (_("held-out data"), _(card.headline(stored))),
         *((_("seed {n}", n=seed), _(card.headline(stored, metric)))
           for seed, metric in stored.get("other_seeds", {}).items()),
-        (_("training"), _("{steps:,} steps of {tokens:,} tokens, seed {seed}, {minutes} minutes on one core",
-                          steps=training["steps"], tokens=training["tokens_per_step"], seed=training["seed"],
-                          minutes=training["minutes"])),
+        (_("training"), _("{steps:,} steps of {tokens:,} tokens, seed {seed}", **spent) if spent["minutes"] is None else
+         _("{steps:,} steps of {tokens:,} tokens, seed {seed}, {minutes} minutes on one core", **spent)),
         *((_("data"), f"{_(source['name'])} · {source['licence']}") for source in stored["data"]),
         (_("licence"), stored["licence"])]
     points = list(zip(curve["step"], curve["validation_loss"], strict=True)) if curve else []
