@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import models
-from app.lab import events, page
+from app.lab import events, page, tools
 from app.panels.choice import card
 from app.state.history import History
 from app.state.lab_state import LabState
@@ -110,3 +110,5 @@ def test_an_unknown_step_of_a_link_is_said_and_opens_the_released_model(model: s
 def test_a_view_of_a_checkpoint_is_called_after_its_step():
     view = view_of(f"{NAME}@100", HeadPlan().constant("self", 0, 1), TEXT)
     assert page._model(view.lab)["title"] == "Softmax · step 100" and view.changed
+    sheet = str(tools.content(view_of(f"{NAME}@100", tool="all.card"), tools.TOOLS)[0])
+    assert "second training" in sheet and "100 steps of 2,304 tokens, seed 0'" in sheet

@@ -37,11 +37,13 @@ def content(view: View, tool: Tool) -> Content:
          _("{steps:,} steps of {tokens:,} tokens, seed {seed}, {minutes} minutes on one core", **spent)),
         *((_("data"), f"{_(source['name'])} · {source['licence']}") for source in stored["data"]),
         (_("licence"), stored["licence"])]
+    difference = stored.get("variant", {}).get("line", "")
     points = list(zip(curve["step"], curve["validation_loss"], strict=True)) if curve else []
     loss = [parts.note(_("validation loss")),
             *parts.lines(_("validation loss"), [("loss", "", points)], _("steps"))] if points else []
     return parts.composed(
         parts.title(stored["name"], f"{_(attention['title'])} · {attention['source']}"),
+        *([parts.note(_(difference))] if difference else []),
         {"part": "code", "text": _(attention["formula"])}, parts.table(["", ""], rows, look="sheet"), loss,
         {"part": "code", "text": training["command"]})
 
