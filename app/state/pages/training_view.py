@@ -46,5 +46,5 @@ class TrainingView:
         first, *others = map(Recipe.parse, text.split(_SEPARATOR, MOST_BESIDE + 1))
         is_other = [other != first and other.task == first.task for other in others]
         if not all(is_other) or len(set(others)) < len(others) or len(others) > MOST_BESIDE:
-            raise InputError(message("at most {most} trainings of one task", most=MOST_BESIDE + 1))
+            raise InputError(message("at most {most} different trainings of one task", most=MOST_BESIDE + 1))
         return cls(first, tuple(others))
