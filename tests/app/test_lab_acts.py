@@ -308,4 +308,4 @@ def test_a_model_with_random_weights_shows_no_answer(tmp_path, monkeypatch):
         header = sent(opened(model=lab.name, text="One day"), "lab")[0]
         assert header["model"]["untrained"] == is_random == (header["answer"] is None)
         assert (header["guesses"] is None) >= is_random
-        assert ("not trained" in (header["notice"] or {"message": ""})["message"]) == is_random
+        assert ("mean nothing" in (header["notice"] or {"message": ""})["message"]) == is_random
