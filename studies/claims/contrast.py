@@ -121,7 +121,7 @@ def decide(key: str, estimate: Estimate | None, checks: Sequence[Check]) -> Verd
     if word == OPEN:
         needed = trainings_needed(estimate, margin, limit, looks)
         notes.append(message("about {n} trainings of each model would decide it", n=needed) if needed else
-                     message("more trainings alone would not decide it"))
+                     message("more trainings would not decide it"))
     low, high = sorted(_scaled(sign * (estimate.value + side * half), own) for side in (-1, 1))
     return Verdict(word, listed(notes, ". "), estimate.trainings, estimate.steps, p, parts=parts,
                    value=_scaled(sign * estimate.value, own), low=low, high=high,
@@ -167,7 +167,7 @@ def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
         q = None if verdict.p is None else next(q_values)
         if q is not None and q > LEVEL and verdict.word not in (OPEN, FADES):
             verdict = replace(verdict, word=OPEN, why=message(
-                "not significant after correction (q = {q:.2f})", q=q))
+                "not significant (corrected q = {q:.2f})", q=q))
         result.append(replace(verdict, q=q))
     return result
 

@@ -41,9 +41,8 @@ def _measured_on(metric: dict[str, Any]) -> str:
     if "texts_per_length" in metric:
         return message("{n:,} texts of each length", n=metric["texts_per_length"])
     if "tokens_per_length" in metric:
-        return plural_message("{tokens:,} tokens per length, {n} draw",
-                              "{tokens:,} tokens per length, {n} draws",
-                              metric.get("draws", 1), tokens=metric["tokens_per_length"])
+        return message("{tokens:,} tokens per length × {n}", tokens=metric["tokens_per_length"],
+                       n=metric.get("draws", 1))
     return message("{tokens:,} tokens", tokens=metric["tokens"]) if "tokens" in metric else tables.NOTHING
 
 

@@ -16,12 +16,12 @@ UNVERIFIED = "†"  # mark after a source's number that was not checked in the p
 FADES, ONCE, BUILT = N_("fades"), N_("seen once"), N_("by construction")
 OPEN, MISSING = N_("open"), N_("not measured yet")
 WORDS = {HOLDS: N_("the 90% interval is beyond the margin, or inside the limit"),
-         ONCE: N_("the same, but of a single training"),
-         FADES: N_("it holds after a shorter training, not after the longest; significant"),
-         SMALL: N_("the 90% interval is wholly within ± the margin"),
-         FAILS: N_("the 90% interval is wholly on the other side"),
-         OPEN: N_("the 90% interval decides for no word"),
-         BUILT: N_("it follows from the computation or the training objective"),
+         ONCE: N_("the same, of a single training"),
+         FADES: N_("significant: holds after a shorter training, not the longest"),
+         SMALL: N_("the 90% interval is within ± the margin"),
+         FAILS: N_("the 90% interval is on the other side"),
+         OPEN: N_("the 90% interval does not decide"),
+         BUILT: N_("follows from the computation or the training objective"),
          MISSING: N_("the primary contrast has not been measured")}
 _STORED = with_config(ConfigDict(extra="forbid"))  # verdict_file.py refuses files with other fields
 

@@ -45,7 +45,7 @@ def test_a_row_says_steps_seeds_texts_and_weights(evidence: Evidence):
     assert rows["stories-softmax"]["seeds"] == "1 seed of 4,800 steps; 3 seeds of 1,200 steps"
     assert rows["stories-softmax"]["measured on"] == "369,152 tokens"
     assert rows["stories-softmax"]["weights, SHA-256"] == "0123456789ab"
-    assert rows["masked-softmax"]["measured on"] == "32,768 tokens per length, 3 draws"
+    assert rows["masked-softmax"]["measured on"] == "32,768 tokens per length × 3"
 
 
 def test_curves_are_those_of_the_cards(evidence: Evidence):

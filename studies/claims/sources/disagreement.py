@@ -40,9 +40,9 @@ def claim(evidence: Evidence) -> Claim:
     """Returns the claim with its judged statements."""
     return Claim("disagreement", message("Disagreement: heads are trained to differ"),
                  "Li et al. 2018, arXiv 1810.10183",
-                 message("The source: Transformer-Base, Chinese to English and English to German. Here: 3 + "
-                         "3 layers, 3.9 million parameters, short sentences. The terms of all attention "
-                         "blocks are added; ours of positions is divided by the number of queries."), MODELS,
+                 message("The source: Transformer-Base, Chinese to English and English to German. Here: 3.9 million "
+                         "parameters, short sentences. The terms of all blocks are added; ours of positions is "
+                         "divided by the number of queries."), MODELS,
                  "translation",
                  [_own_sense(evidence), _helps(evidence), _slower(evidence)])
 
@@ -54,7 +54,7 @@ def _own_sense(evidence: Evidence) -> Statement:
     rows: list[dict[str, str]] = []
     for term, title in TERMS.items():
         name = f"translation-disagreement-{term}"
-        what = message("{term}: heads differ more than in plain", term=title)
+        what = message("{term}: heads differ more", term=title)
         checks.append(by_error(what, *_higher(by_name[PLAIN], by_name[name], term), 1) if {PLAIN, name} <= {*by_name}
                       else Check(what, UNKNOWN, 0))
     for name, study in by_name.items():

@@ -37,9 +37,8 @@ def claim(evidence: Evidence) -> Claim:
     heads = {name: study for name in MODELS if (study := evidence.study(name, "heads"))}
     return Claim("heads", message("Heads: a few specialised ones do the heavy lifting"),
                  "Voita et al. 2019, arXiv 1905.09418",
-                 message("The source: translation, 3 × 48 heads, millions of pairs. Here: 3 × "
-                         "24 heads, 3.9 million parameters, 0.17 million short pairs; and two "
-                         "language models and a masked one of 32 heads."), MODELS, "translation",
+                 message("The source: translation, 3 × 48 heads, millions of pairs. Here: 3 × 24 heads, 0.17 million "
+                         "short pairs; and two language models and a masked one of 32 heads."), MODELS, "translation",
                  [_few(evidence), _roles(heads), _agree(heads), _order(evidence)])
 
 
@@ -213,13 +212,13 @@ def _order(evidence: Evidence) -> Statement:
              **{kind: str(run["heads_left"][kind]) for kind in TITLES}, "BLEU": f"{run['bleu']:.2f}"}
             for run in (*controls, *runs)]
     compared = at_strengths_of_all_seeds(runs)
-    checks = [of_one_training(below(message("fewer heads left in {one} than in {other}", one=TITLES[first],
+    checks = [of_one_training(below(message("fewer left in {one} than in {other}", one=TITLES[first],
                                             other=TITLES[second]),
                                     _differences(compared, first, second))) for first, second in pairwise(TITLES)]
     apart = _differences(compared, CROSS, ENCODER)
     points = [{"name": kind, "which": "here", "value": count} for run in runs
               for kind, count in run["heads_left"].items()]
-    chart = Chart("dots", points, message("remaining heads by attention block and gate strength"),
+    chart = Chart("dots", points, message("remaining heads by block and gate strength"),
                   alt=listed(
         (message("{name} {value}", name=p["name"], value=p["value"]) for p in points), "; "))
     return stated(

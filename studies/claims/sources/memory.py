@@ -76,7 +76,7 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
               for title, curve in curves.items() for factor, value in curve.items()]
     chart = Chart("lines", points, message("perplexity"),
                   message("full memory / memory kept"),
-                  rule=(limit, message("softmax with all its memory")) if limit else None,
+                  rule=(limit, message("softmax with full memory")) if limit else None,
                   alt=listed((message("{name} {x:g}x {value:.2f}", name=message(str(point["name"])), x=point["x"],
                                       value=point["value"]) for point in points), "; "))
     models = " ".join(f"stories-{name}{context}" for name in ("selective", "selective-memory", "softmax"))
@@ -96,9 +96,9 @@ def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Rea
             parts.append(message("{title} with 1/{factor:g} of the memory: {value:.2f}", title=message(title),
                                  factor=factor,
                                  value=value) if factor > 1 else
-                         message("{title} with all of its memory: {value:.2f}", title=message(title), value=value))
+                         message("{title} with full memory: {value:.2f}", title=message(title), value=value))
     if limit is not None:
-        parts.append(message("{title} with all of its memory: {value:.2f}", title=message("softmax"), value=limit))
+        parts.append(message("{title} with full memory: {value:.2f}", title=message("softmax"), value=limit))
     return message("perplexity: {values}", values=listed(parts)) if parts else tables.NOTHING
 
 
@@ -107,7 +107,7 @@ def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
     parts = [Check("", UNKNOWN, 0) if reach is None else reach.beyond(MOST) for reach in reached.values()]
     best = min(parts, key=lambda part: (YES, UNKNOWN, UNCLEAR, NO).index(part.outcome))
     known = max((reach.factor for reach in reached.values() if reach is not None), default=0)
-    return [replace(best, what=message("over half of the memory dropped, here {known:g}x", known=known))]
+    return [replace(best, what=message("over half dropped, here {known:g}x", known=known))]
 
 
 def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
@@ -125,7 +125,7 @@ def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
 def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows) -> Check:
     """Tests whether the loss is lower if keys are dropped by the selective mask F than if the oldest keys are dropped.
     """
-    what = message("{title}: better than forgetting the oldest", title=message(title))
+    what = message("{title}: better than dropping the oldest", title=message(title))
     if factor is None or factor not in chosen or factor not in oldest:
         return Check(what, UNKNOWN, 0)
     return below_in_texts(message("{what} at {factor:g}x", what=what, factor=factor), chosen[factor] - oldest[factor])

@@ -76,9 +76,9 @@ def claim(evidence: Evidence) -> Claim:
               "GAU softmax": read["softmax"]}
     return Claim("normalisation", message("Normalisation: other text lengths"),
                  "Su Jianlin, kexue.fm 8823 (log n) and 9019 (relu²)",
-                 message("Share of masked tokens predicted right, in texts of 32 to 512 tokens. Models are trained at "
-                         "{trained} tokens (the mixed one at 16 to 128, one at {longer}). The source's models are "
-                         "larger, trained far longer, on Chinese. relu² and its softmax are in gated attention units.",
+                 message("Masked tokens predicted right in texts of 32 to 512 tokens, trained at {trained} (mixed: "
+                         "16 to 128; one: {longer}). The source's models are larger, trained far longer, on Chinese. "
+                         "relu² and its softmax are in gated attention units.",
                          trained=TRAINED, longer=LONGER),
                  ("masked-softmax", *dict.fromkeys(name for name, _ in SIDES.values())),
                  "masked",

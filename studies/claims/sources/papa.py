@@ -38,8 +38,8 @@ def claim(evidence: Evidence) -> Claim:
                  "Hassid et al. 2022, arXiv 2211.03495",
                  message("The source: BERT, RoBERTa and DeBERTa, six tasks. Here: smaller encoders, seven open "
                          "tasks, 600 to 1,200 training texts each. Heads become constant in a learned order; new "
-                         "probes read all layers. Drops are relative to the unmodified model. Only tasks that need "
-                         "attention count; this rule was set after the first scores were known."),
+                         "probes read all layers. Only tasks that need attention count, a rule set after the first "
+                         "scores were known."),
                  tuple(study.name for study in studies if evidence.card(study.name)), "masked",
                  [_average(evidence, studies),
                   _most(evidence, studies), _half(evidence, studies), _order(studies), _better(every)])
@@ -114,7 +114,7 @@ def _drop_chart(studies: Sequence[Study]) -> Chart | None:
     alt = listed((message("{name}: {value}", name=study.title,
                           value=_percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies), "; ")
     return Chart("lines", points, message("relative drop, mean of the tasks"),
-                 message("share of heads that are constant"),
+                 message("share of constant heads"),
                  (AVERAGE, message("source, all heads constant")), alt, ".0%")
 
 

@@ -92,7 +92,7 @@ def _solves(evidence: Evidence, samples: Samples, events: int, among: str, what:
 def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
     names = ("selective", "softmax")
     checks = [_solves(evidence, answers[name][TRAINED], TRAINED, ALL,
-                      message("{kind}: at least {solved:.0%} right at {events} events", kind=KINDS[name], solved=SOLVED,
+                      message("{kind}: at least {solved:.0%} right, {events} events", kind=KINDS[name], solved=SOLVED,
                               events=TRAINED), name) for name in names]
     return stated(
         "selective-solved",

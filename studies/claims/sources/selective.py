@@ -35,7 +35,7 @@ def claim(evidence: Evidence) -> Claim:
     return Claim("selective", message("Selective attention: tokens may vote to forget others"),
                  "Leviathan, Kalman and Matias 2024, arXiv 2410.02703",
                  message("The source: about 100 million parameters, C4, contexts of 512 and more. Here: 2.6 million, "
-                         "a context of 256, for memory also 512. The settings of variable assignment are ours."),
+                         "256, for memory also 512. The settings of variable assignment are ours."),
                  (*(f"stories-{name}" for name in samples), *(f"assignment-{name}" for name in retrieval.KINDS)),
                  "stories", [_perplexity(evidence, samples), _wide(evidence, samples), _memory_loss(evidence, samples),
                              *retrieval.statements(evidence), *memory.statements(evidence), _blimp(evidence),
@@ -85,7 +85,7 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     helps, texts_of_help = compared(evidence, "softmax-wide")
     between, texts = compared(evidence, "selective", "softmax-wide")
     checks = [below(message("twice the heads below softmax"), helps, texts=texts_of_help),
-              no_worse(message("selective no worse than softmax with twice the heads"),
+              no_worse(message("selective no worse than twice the heads"),
                        between, texts=texts)]
     return _pair("selective-wide", perplexities(evidence, ["selective"], ["softmax-wide"]),
                  samples, "selective", checks, message("1, about"), "softmax-wide",
@@ -94,7 +94,7 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
 
 def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective-memory")
-    check = no_worse(message("with the memory loss not above softmax"), between, texts=texts)
+    check = no_worse(message("memory loss not above softmax"), between, texts=texts)
     return _pair("selective-loss", perplexities(evidence, ["selective-memory"]),
                  samples, "selective-memory", [check], message("1 or less"))
 
@@ -222,7 +222,7 @@ def _pieces(evidence: Evidence) -> Statement:
                  message("words")))]
             if less else [])),
         decide("selective-pieces", of_texts(more),
-               [below_in_texts(message("votes: name's first piece above a word, layer {layer}",
+               [below_in_texts(message("votes: name's first piece above word, layer {layer}",
                                          layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
                   below_in_texts(message("votes: name's first piece above another word's, same layer"),
                                  [other - name for name, other in zip(study["layers"][best]["names"],

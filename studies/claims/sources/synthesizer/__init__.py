@@ -66,9 +66,9 @@ def claim(evidence: Evidence) -> Claim:
     return Claim("synthesizer", message("Synthesizer: scores without query and key"),
                  "Tay et al. 2020, arXiv 2005.00743",
                  message("The source: 53 to 74 million parameters, LM1B (perplexity) and WMT'14 (BLEU). Here: 2.3 to "
-                         "4.7 million, children's books and short stories, minutes of training. Perplexities are "
-                         "divided by softmax's: higher is worse. In the source random has fewer parameters than "
-                         "softmax; here its tables are relatively large."),
+                         "4.7 million, books and stories, minutes of training. Perplexities are divided by "
+                         "softmax's: higher is worse. The source's random has fewer parameters than softmax, ours "
+                         "has relatively large tables."),
                  tuple(_stories(*TITLES)), "stories",
                  [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
                   _alike(evidence, over), _mixtures(evidence, over),
@@ -198,7 +198,7 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     decided = [HALF - value for value in missing.get(steps, {}).values()]
     estimate = of_values(decided, len(decided), texts / way)
     estimate = estimate and replace(estimate, steps=steps)
-    check = below(message("more than half of the way to softmax"), missing, texts=texts / way)
+    check = below(message("over half of the way to softmax"), missing, texts=texts / way)
     known = [(name, value) for name, value in rows if value is not None]
     table = [{N_("attention"): name, N_("source"): tables.NOTHING,
               N_("here, perplexity"): f"{value:.1f}" if value is not None else tables.NOTHING} for name, value in rows]
@@ -206,7 +206,7 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
                "here, perplexity": f"{share:.0%}"} for name, share in shares.items() if share is not None]
     if steps:
         closed = {seed: HALF - value for seed, value in missing[steps].items()}
-        table.append({"attention": message("the first share after {steps:,} steps, which decides",
+        table.append({"attention": message("the first share after {steps:,} steps",
                                            steps=steps),
                       "source": tables.NOTHING, "here, perplexity": tables.cell(closed, ".1%")})
     chart = Chart("dots", [{"name": name, "value": value, "which": message("here")} for name, value in known],
