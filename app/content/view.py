@@ -20,7 +20,7 @@ from models.messages import N_
 from models.plan import Address
 from models.trace import Layer, Trace, divergence
 
-NO_ANSWER = N_("This model makes no prediction for this text.")
+NO_ANSWER = N_("This text has no prediction.")
 T = TypeVar("T")
 
 

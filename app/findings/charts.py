@@ -34,7 +34,7 @@ LENGTHS = {"normalisation-reading": ("masked-gau-relu2",),
            "gated-longer": ("stories-softmax", "stories-gated")}
 LENGTH_NOTE = N_("Held-out texts. Bars: ± one standard error over texts; with several seeds, also their standard "
                  "deviation. Softmax divides a row by its normaliser Z.")
-PAPA_NOTE = N_("Bars: ± one standard deviation over three probes, or three random orders.")
+PAPA_NOTE = N_("Bars: ± one standard deviation over three probes or random orders.")
 
 
 def charts(claim: Claim, statement: Statement) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ def charts(claim: Claim, statement: Statement) -> list[dict[str, Any]]:
         shown += _lengths(LENGTHS[statement.key])
     if claim.curves is not None:
         shown.append(_figure(_("Learning curves"), chart_spec(claim.curves, learning=True), _("Learning curves"),
-                             claim.key, "curves", _("Loss on texts neither trained on nor reported.")))
+                             claim.key, "curves", _("Loss on validation texts.")))
     return shown
 
 

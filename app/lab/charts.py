@@ -35,7 +35,7 @@ def of_mask(view: View, link: str) -> tuple[str, bytes]:
     """
     mask = view.after.mask if isinstance(view.after, Trace) else None
     if mask is None or not view.kind.attention.selects:
-        raise ValueError(N_("This model computes no mask F for this text."))
+        raise ValueError(N_("This text has no mask F."))
     layer = view.state.selection.layer
     chart = figures.mask_surface(mask[layer], spelt(view.after.rows[view.kind.key_row]), _("token"), _("query step"),
                                  _("accumulated F, in units of the scores"))

@@ -129,6 +129,6 @@ def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
     if _is_untrained(lab):
         messages = [_("Random weights: the answers mean nothing."), *messages]
     if lab.constant is None and any(head.constant for head in state.plan.heads.values()):
-        messages = [_("Constant heads have no matrices yet. Make them in Models."), *messages]
+        messages = [_("There are no constant matrices yet: make them in Models."), *messages]
     actions = text.actions(lab, reading, state)
     return {"message": " ".join(map(sentence, messages)), "actions": actions} if messages or actions else None

@@ -145,7 +145,7 @@ def _parse_compared(text: str, state: LabState) -> Read:
         problems.append(message("{names} and {model} cannot be compared.",
                                 names=", ".join(strange[:3]), model=state.model))
     if len(fitting) > MAX_COMPARED:
-        problems.append(message("At most four models are compared; {names} was left out.",
+        problems.append(message("At most four models are compared, without {names}.",
                                 names=", ".join(fitting[MAX_COMPARED:][:3])))
     return tuple(fitting[:MAX_COMPARED]), problems
 

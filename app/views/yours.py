@@ -83,9 +83,8 @@ def _take(name: str) -> None:
 
 
 def _about() -> None:
-    st.markdown(_("Open a model of `transformers`: encoders (BERT, DeBERTa), decoders (GPT-2, Llama, Qwen3), "
-                  "encoder-decoders (T5, BART, Marian), vision Transformers (ViT) and others. Only safetensors are "
-                  "read; a model's code is never run."))
+    st.markdown(_("Open a model of `transformers`, like BERT, GPT-2, Llama, Qwen3, T5, Marian or ViT. Only "
+                  "safetensors are read; a model's code is never run."))
 
 
 def _forms() -> Lab | None:
@@ -117,7 +116,7 @@ def _from_hub(hosted: bool) -> None:
                               accept_new_options=not hosted, placeholder=_("organisation/name"),
                               help=_("This host opens these models") if hosted else _("Type any id, or choose one"))
         st.button(_("Check size"), key="look", disabled=not chosen, on_click=_look,
-                  help=_("Shows the size before anything is loaded"))
+                  help=_("Shows the size first"))
     repo, message, can_load = st.session_state.get(session.LOOKED, ("", "", False))
     if not repo or repo != chosen:
         return
@@ -149,7 +148,7 @@ def _size(name: str) -> tuple[str, bool]:
                        download=estimate.download / 1e6, memory=estimate.memory / 1e6), True
     except hub.UnreachableError as error:
         if hub.here(name) is not None:
-            return message("The Hub cannot be reached; load the copy on this machine."), True
+            return message("The Hub cannot be reached; load the local copy."), True
         return message("{error}.", error=str(error)), False
     except ForeignError as error:
         return message("{error}.", error=str(error)), False

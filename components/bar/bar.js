@@ -206,7 +206,7 @@ function update(state, { undo, redo, places, embedded, large, links }) {
   state.line.hidden = !embedded && !isFramed;
   const warns = !embedded && isFramed;
   setText(state.line.firstChild, warns ? _('In this frame, uploads and downloads may be blocked.') : '');
-  setText(state.link, warns ? _('Open in a window of its own ↗') : _('Open this in Attention Lab ↗'));
+  setText(state.link, warns ? _('Open in a window ↗') : _('Open this in Attention Lab ↗'));
   setAttribute(state.brand, 'href', address(links, 'start'));
   showPlaces(state, state.places);
   showPlaces(state, state.tabs);

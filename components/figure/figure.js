@@ -130,7 +130,7 @@ async function draw(state) {
   } catch {
     if (turn !== state.turn) return;
     state.width = 0;
-    setText(state.problem, _('This chart could not be drawn. Its numbers are in the table.'));
+    setText(state.problem, _('Not drawn: the numbers are in the table.'));
     state.problem.hidden = false;
   }
 }

@@ -51,7 +51,7 @@ export const STEPS = [
   },
   { ask: N_('Undo all changes.'), find: () => ['.reset'], done: now => now.pruned === 0 },
   {
-    ask: N_('Write your own text, or choose an example.'),
+    ask: N_('Write a text, or choose an example.'),
     find: () => ['.field'],
     done: (now, before) => now.text !== before.text,
     says: N_('The guide explains every term.'),

@@ -80,11 +80,7 @@ export function createSide(send) {
       setAttribute(each, 'aria-pressed', pressed[name]);
       const missing = name === 'constant' && !data.can_constant;
       setAttribute(each, 'aria-disabled', !open || missing);
-      each.title = !open
-        ? _('Training pruned these heads.')
-        : missing
-          ? _('This model has no constant matrices yet.')
-          : '';
+      each.title = !open ? _('Training pruned these heads.') : missing ? _('There are no constant matrices yet.') : '';
     }
     gate = states[0]?.gate ?? 0;
     const same = states.every(state => state.gate === gate);
@@ -155,7 +151,7 @@ function answerFacts(data) {
   if (!answer?.rows?.length) {
     const moved = answer?.vector?.facts?.[0];
     const nodes = moved ? [big(formatShare(moved.after ?? 0)), grey(`${moved.name}, ${moved.unit}`)] : [];
-    return { name: [_('Answer')], nodes: [...nodes, grey(_('This model makes no prediction for this text.'))] };
+    return { name: [_('Answer')], nodes: [...nodes, grey(_('This text has no prediction.'))] };
   }
   const best = answer.rows.reduce((most, row) => (row.after > most.after ? row : most));
   const changed = data.changed && best.before !== best.after;

@@ -20,12 +20,12 @@ function remarks(link, code, isStep) {
   const lines = isStep ? [_('The link opens this step without your changes.')] : [];
   if (!fitsQr(link))
     lines.push(
-      _('{n} characters are too long for a QR code. Copy the link, or shorten the text.', {
+      _('{n} characters are too long for a QR code. Copy the link.', {
         n: link.length.toLocaleString('en'),
       }),
     );
   else if (!code) lines.push(_('The QR code could not be loaded. Copy the link.'));
-  else if (isDense(code)) lines.push(_('A long link: scan the code from close up, or copy the link.'));
+  else if (isDense(code)) lines.push(_('A long link: scan from close up, or copy it.'));
   return lines;
 }
 

@@ -43,7 +43,7 @@ class DialogueReader(PairReader):
     name = "dialogue"
     title = N_("Small talk")
     line = N_("Replies in small talk as a person with a given profile. A language model wrote the training texts.")
-    request = N_("Type a profile and turns between bars, like I am a cook. | Hi! | Hello!")
+    request = N_("Type a profile and turns, like I am a cook. | Hi! | Hello!")
     only_english = True
     cuts_oldest = True
     vocabulary = VOCABULARY

@@ -103,7 +103,7 @@ def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch
 
     monkeypatch.setattr(hub, "here", lambda name: "somewhere")
     assert size_message(hub.UnreachableError("a/b")) == (
-        "The Hub cannot be reached; load the copy on this machine.", True)
+        "The Hub cannot be reached; load the local copy.", True)
     assert size_message(ForeignError("it is too large for this host")) == ("it is too large for this host.", False)
     monkeypatch.setattr(hub, "here", lambda name: None)
     assert size_message(hub.UnreachableError("a/b")) == (

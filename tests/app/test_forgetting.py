@@ -50,7 +50,7 @@ def measurements(tmp_path, monkeypatch):
 def test_counts_in_words():
     assert forgetting.counts([Step("a", False, ((0,), (0,)))]) == "Each layer keeps 1 of 1 tokens"
     some = [Step("a", False, ((0,), (0,)))] * 4 + [Step("a", False, ((0, 4), (0, 1, 4), (0, 1, 2, 4)))]
-    assert forgetting.counts(some) == "Tokens kept of 5: layer 1 2 · layer 2 3 · layer 3 4"
+    assert forgetting.counts(some) == "Kept of 5: layer 1 2 · layer 2 3 · layer 3 4"
 
 
 def test_measured_budgets_can_be_chosen(measurements):

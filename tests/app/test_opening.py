@@ -41,7 +41,7 @@ def test_the_first_sentence_says_what_the_head_does():
     assert [word["weight"] for word in page["words"]] == pytest.approx(row.tolist(), abs=1e-4)
     most = max(page["words"], key=lambda word: word["weight"])
     assert (most["text"].strip(), page["answer"].strip()) == ("ball", answer(HeadPlan())[0]) == ("ball", "ball")
-    assert f"takes {row.max():.0%} from a single word: *ball*" in page["says"] and "head 5 of layer 3" in page["says"]
+    assert f"takes {row.max():.0%} from one word: *ball*" in page["says"] and "Head 5 of layer 3" in page["says"]
     assert page["chance"] == f"{answer(HeadPlan())[1]:.0%}" == "66%" and not page["pruned"]
     assert [button["event"] for button in page["buttons"]] == [{"type": "plan", "plan": str(HEAD)}]
 

@@ -275,7 +275,7 @@ def test_a_frame_offers_a_window_of_its_own_with_the_state(host: str, schools: l
     frame = page.frame_locator("iframe")
     cell = frame.locator('.tile[data-layer="0"][data-head="3"]')
     expect(cell).to_be_visible(timeout=30_000)
-    link = frame.get_by_role("link", name="Open in a window of its own")
+    link = frame.get_by_role("link", name="Open in a window")
     expect(link).to_be_visible()
     cell.click()
     cell.press("p")
@@ -283,4 +283,4 @@ def test_a_frame_offers_a_window_of_its_own_with_the_state(host: str, schools: l
     with page.expect_popup() as popup:
         link.click()
     expect(popup.value.get_by_role("button", name="Layer 1, head 4, pruned")).to_be_visible(timeout=30_000)
-    expect(popup.value.get_by_role("link", name="Open in a window of its own")).to_have_count(0)
+    expect(popup.value.get_by_role("link", name="Open in a window")).to_have_count(0)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 ASKS = ("Press a word in the text.", "Press a tile: each is one head.",
         "Press a question about this head.", "Prune this head.",
         "Press the name of a layer, then prune it.", "Undo all changes.",
-        "Write your own text, or choose an example.")
+        "Write a text, or choose an example.")
 
 
 SIZES = [(1440, 900), (1280, 800), (390, 844)]

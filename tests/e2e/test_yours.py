@@ -56,7 +56,7 @@ def test_a_real_encoder_is_pruned_made_constant_and_linked_to(visit, minilm: Pat
     page = open_folder(visit, minilm, 72)
     tile(page, 1, 4).click()
     expect(page.locator(".side .segment").get_by_role("button", name="Constant")).to_have_attribute(
-        "title", "This model has no constant matrices yet.")
+        "title", "There are no constant matrices yet.")
     page.keyboard.press("c")  # the model has no constant matrices, so the key has no effect
     page.keyboard.press("p")
     linked(page, "plan", "self-1.4g0")
@@ -78,7 +78,7 @@ def test_a_real_encoder_is_pruned_made_constant_and_linked_to(visit, minilm: Pat
     other = visit(**query(page))  # in another session the model has no constant matrices
     expect(tile(other, 1, 4)).to_have_class(re.compile("pruned"))
     expect(tile(other, 2, 0)).not_to_have_class(re.compile("constant"))
-    expect(notice(other)).to_contain_text("have no matrices yet")
+    expect(notice(other)).to_contain_text("no constant matrices yet")
     assert query(other) == query(page)
 
 

@@ -20,7 +20,7 @@ def content(view: View, tool: Tool) -> Content:
     offered = [USED, COMPUTED, *([CONSTANT] if view.lab.constant is not None else [])]
     header = {"view": which, "views": offered, "remarks": _remarks(view)}
     if weights is None:
-        return header | {"message": _("This model has no constant matrices yet.")}, {}
+        return header | {"message": _("There are no constant matrices yet.")}, {}
     return header, {f"map.{which}": weights}
 
 

@@ -30,7 +30,7 @@ def content(view: View, tool: Tool) -> Content:
         written = target[position + 1] if position + 1 < len(target) else _("the end")
         rows.append([parts.word(written), *([parts.word(source[i]), " ", {"share": float(row[i])}] for i in best)])
     return parts.composed(
-        parts.title(_("Which word became which?"), _("cross-attention while each word is written, layer {layer}",
+        parts.title(_("Which word became which?"), _("cross-attention of each word, layer {layer}",
                                                      layer=layer + 1), parts.choice(
             _("Weights"), {LAYER: _("mean of its heads"), HEAD: parts.short((CROSS, layer, head))}, by, name="by")),
         parts.table([_("written"), _("looks at"), _("then at")], rows))

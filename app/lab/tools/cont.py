@@ -76,7 +76,7 @@ def _budgets(view: View) -> list[tuple[str, tuple[int, ...]]]:
         return []
     offered = list(forgetting.choices(view.lab).items())
     if view.state.budgets not in [budgets for _label, budgets in offered]:  # a link can contain any budgets
-        offered.append((_("Keep {budgets} tokens while writing, by layer", budgets=", ".join(
+        offered.append((_("Keep {budgets} tokens, by layer", budgets=", ".join(
             map(str, view.state.budgets))), view.state.budgets))
     return offered
 

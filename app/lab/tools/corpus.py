@@ -19,7 +19,7 @@ TABS = {"all": N_("All heads"), "confidence": N_("By confidence"), "entropy": N_
         "roles": N_("Roles")}
 ABOUT = {"confidence": N_("mean largest weight, tenths of texts"),
          "entropy": N_("mean entropy in nats, tenths of texts"),
-         "tokens": N_("tokens with most of its attention, {n} texts")}
+         "tokens": N_("most attended tokens, {n} texts")}
 
 
 def content(view: View, tool: Tool) -> Content:
@@ -83,7 +83,7 @@ def _jobs(view: View, stored: dict[str, Any] | None) -> list[parts.Part]:
         return [parts.note(_("No pattern in more than 10% of {n} texts.",
                              n=stored["count"]))]
     words = [_("{pattern} in {share:.0%}", pattern=_(FINDS[name]), share=share) for share, name in named]
-    return [parts.note(_("Its strongest pattern over {n} texts: {jobs}.", n=stored["count"], jobs=", ".join(words)))]
+    return [parts.note(_("Strongest pattern over {n} texts: {jobs}.", n=stored["count"], jobs=", ".join(words)))]
 
 
 def _roles(view: View, measured: dict[str, Any]) -> list[parts.Part]:

@@ -26,7 +26,7 @@ def content(view: View, tool: Tool) -> Content:
     kind, layer, head = view.head
     token = view.tokens[1]
     if kind not in after.writes.heads:
-        raise ValueError(message("this head does not write to the answer's position"))
+        raise ValueError(message("it does not write to the answer's position"))
     given = float(after.contributions(token, before.writes)[0][kind][layer, head])
     earlier = [address for address in view.kind.addresses if address[1] < layer]
     changes = view.remembered("feeds", (view.after.prompt, view.plan, view.head, view.output.position, token),
@@ -35,7 +35,7 @@ def content(view: View, tool: Tool) -> Content:
     shown = sorted((change for change in changes if abs(change["value"]) >= LEAST),
                    key=lambda change: -abs(change["value"]))[:MOST]
     title = parts.title(_("Which heads feed {head}?", head=parts.short(view.head)), parts.said(
-        _("measured: what it adds to {word} without them"), word=parts.word(
+        _("measured: what it adds to {word}"), word=parts.word(
             spelt([view.output.names[token]])[0])))
     if not shown:
         return parts.composed(title, parts.note(

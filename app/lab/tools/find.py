@@ -46,17 +46,17 @@ def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
     lab, measured = view.lab, measures.over_a_corpus(view.lab)
     offered: dict[str, tuple[str, str, Callable[[], Found]]] = {}
     if any(kind.query_row == kind.key_row for kind in lab.kinds):
-        about = _("Mean weight on this pattern in this text.")
+        about = _("Mean weight on this pattern, this text.")
         offered |= {key: (_(title), about, partial(_on_text, view, key)) for key, title in FINDS.items()}
     quick = bool(view.before.outputs) and measures.is_quick(lab, view.before.prompt)
-    here = {"confidence": _("Largest weight of a query, mean over this text."),
+    here = {"confidence": _("Largest weight of a query, this text."),
             **({"loss": _("Loss increase if pruned alone, this text, nats.")} if quick else {})}
     offered |= {name: (_(MEASURES[name]), about, partial(_here, view, name)) for name, about in here.items()}
     corpus = measures.of_corpus(lab, measured)
     count = measured.get("sentences", 0)
-    over = {"confidence": _("Largest weight of a query, mean over {n} sentences.", n=count),
+    over = {"confidence": _("Largest weight of a query, {n} sentences.", n=count),
             "loss": _("Loss increase if pruned alone, validation texts, nats."),
-            "relevance": _("Share of the layer's relevance, mean over {n} sentences.", n=count),
+            "relevance": _("Share of the layer's relevance, {n} sentences.", n=count),
             "open": _("Probability of an open learned gate.")}
     offered |= {f"corpus {name}": (_("{measure}, over a corpus", measure=_(MEASURES[name])), over[name],
                                    partial(_by, view, corpus, name)) for name in over if name in corpus.values}

@@ -24,7 +24,7 @@ def content(view: View, tool: Tool) -> Content:
         parts.title(_("What if it is hidden?"), _("press a word to hide it")),
         parts.row(*(parts.button(word, {"type": "act", "tool": KEY, "word": index}, pressed=is_hidden)
                     for index, (_start, _stop, word, is_hidden) in enumerate(words))),
-        parts.note(_("A hidden word is in brackets; [MASK] is an unknown word.")))
+        parts.note(_("Brackets hide a word; [MASK] is an unknown word.")))
 
 
 def act(event: dict[str, Any]) -> None:

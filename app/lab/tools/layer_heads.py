@@ -74,7 +74,7 @@ def gates(view: View, tool: Tool) -> Content:
                         _("position of the word"), at=view.look + 1)
     return parts.composed(
         parts.title(parts.said(_("How open are the gates at {word}?"), word=parts.word(word)), _(
-            "gates computed by the model; black line: mean over the text")),
+            "computed gates; black line: mean over the text")),
         parts.row(parts.bars(rows), parts.row(*curve, look="column"), look="duo"),
         parts.note(_("Your gate multiplies the model's gate.")))
 

@@ -20,7 +20,7 @@ def content(view: View, tool: Tool) -> Content:
     known = [quantity for quantity in QUANTITIES
              if any(curve.value(n, quantity.key) is not None for curve in curves for n in curve.by_length)]
     if not known:
-        raise ValueError(N_("Longer texts were not measured for this model."))
+        raise ValueError(N_("Not measured for this model."))
     chosen = tool.setting(view, "quantity")
     quantity = next((each for each in known if each.key == chosen), known[0])
     lengths = sorted({n for curve in curves for n in curve.by_length})

@@ -16,7 +16,7 @@ def content(view: View, tool: Tool) -> Content:
     """Returns the measured curves and the conclusion."""
     result = store.read(view.lab.name, "memory")
     if result is None:
-        raise ValueError(N_("The memory was not measured for this model."))
+        raise ValueError(N_("Not measured for this model."))
     control = forgetting.control_of(result)
     curves: dict[str, list[list[float]]] = {}
     for point in forgetting.points(result, control):

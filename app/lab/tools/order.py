@@ -28,7 +28,7 @@ def content(view: View, tool: Tool) -> Content:
     measured = pruning.over_texts(lab, chosen)
     known = _known(view, chosen, measured)
     if not known:
-        raise ValueError(N_("Pruning orders were not measured for this model."))
+        raise ValueError(N_("Not measured for this model."))
     quantity = tool.setting(view, "quantity")
     quantity = quantity if quantity in known else next(iter(known))
     left, count = left_of(view.plan, chosen.order), len(chosen.order)

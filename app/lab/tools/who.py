@@ -69,8 +69,8 @@ def _direct(view: View, token: int, against: int) -> tuple[dict[str, ndarray], d
         heads = {kind: values - others[kind] for kind, values in heads.items()}
         rest = {name: value - other_rest[name] for name, value in rest.items()}
     total = sum(float(values.sum()) for values in heads.values()) + sum(rest.values())
-    about = _("Bars keep the unmodified scale; their sum can differ from the logit.") if view.changed else _(
-        "Direct contributions with a constant norm scale, without effects through later layers.")
+    about = _("Bars at the unmodified scale; their sum can differ from the logit.") if view.changed else _(
+        "Direct contributions at a constant norm scale, without later layers.")
     return heads, rest, total, about
 
 

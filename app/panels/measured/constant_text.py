@@ -43,7 +43,7 @@ def problem(lab: Lab, study: Study, text: str, task: str, count: int) -> str:
     """Returns the reason why there are no labels; empty if there are labels."""
     loaded = _shipped(study.name, task, _stamp(study.name, task))
     if loaded is None or not {0, count} <= set(loaded[1]):
-        return _("Probes for this number of heads are not released.")
+        return _("No probes for this number of heads.")
     if not prompt_study.is_readable(lab, text):
         return _("This text is too long, or has no tokens.")
     return ""

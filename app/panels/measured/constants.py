@@ -48,7 +48,7 @@ def _start(model: str, source: str, text: str) -> None:
 
     def work(tell: Progress, cancelled: Cancelled) -> Lab:
         if not isinstance(lab, ForeignLab) or lab.task.sees:
-            raise ForeignError(message("Constant matrices are for models that read text"))
+            raise ForeignError(message("Only for models that read text"))
         texts = read_stories(DATA, "train")[:MOST_TEXTS] if source == OURS else passages(text, MOST_TEXTS)
         return lab.with_constant(mean_weights(lab, texts, progress=tell, cancelled=cancelled))
 

@@ -130,7 +130,7 @@ def left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
         note = _("This model reads {limit} tokens; left out at the end: over {n:,}.", n=count, limit=reading.limit)
     else:
         note = _("This model reads {limit} tokens; left out at the end: {n:,}.", n=count, limit=reading.limit)
-    return [note, *([_("The link contains only the part that the model reads.")] if len(text) > MAX_LINK_TEXT else [])]
+    return [note, *([_("The link contains only this part.")] if len(text) > MAX_LINK_TEXT else [])]
 
 
 def is_capitals(text: str) -> bool:

@@ -69,7 +69,7 @@ def refusal(lab: Lab, reading: Reading) -> str | None:
     if reading.error is not None:
         return _("The text cannot be read")
     if len(reading.prompt.ids) >= lab.limit:
-        return _("The text has all {limit} tokens that this model reads", limit=lab.limit)
+        return _("This model reads no more than {limit} tokens", limit=lab.limit)
     return None
 
 

@@ -44,7 +44,7 @@ def counts(steps: Sequence[Step]) -> str:
     if len(set(kept)) == 1:
         return _("Each layer keeps {kept} of {count} tokens", kept=kept[0], count=len(steps))
     by_layer = " · ".join(_("layer {layer} {count}", layer=layer, count=count) for layer, count in enumerate(kept, 1))
-    return _("Tokens kept of {count}: {by_layer}", count=len(steps), by_layer=by_layer)
+    return _("Kept of {count}: {by_layer}", count=len(steps), by_layer=by_layer)
 
 
 def pieces(steps: Sequence[Step], layer: int) -> list[tuple[bool, bool, str]]:

@@ -55,11 +55,11 @@ ANSWER = partial(live.answer, _parts)
 def _says(head: Address, plan: HeadPlan, answer: str, was: str, now: str, most: float, heads: int) -> str:
     _kind, layer, index = head
     if plan:
-        return _("Without this head the answer stays *{answer}*, but less surely: {was} → *{now}*. {n} other heads in "
-                 "layer {layer} still look back. What if none of them could?", answer=answer, was=was, now=now,
+        return _("The answer stays *{answer}*, less surely: {was} → *{now}*. {n} other heads in layer {layer} still "
+                 "look back. What if none could?", answer=answer, was=was, now=now,
                  n=heads - 1, layer=layer + 1)
-    return _("It looks back with *heads*. The one drawn here, head {head} of layer {layer}, takes {share} from a "
-             "single word: *{word}*. What if this head could not look back?", head=index + 1, layer=layer + 1,
+    return _("It looks back with *heads*. Head {head} of layer {layer} takes {share} from one word: *{word}*. What "
+             "if this head could not look back?", head=index + 1, layer=layer + 1,
              share=f"{most:.0%}", word=answer)
 
 
@@ -76,6 +76,6 @@ def _ways() -> list[Way]:
     first = lesson(ORDER[0])
     return [{"title": _("Lesson 1: {title}", title=_(first.title)),
              "line": _("{n} minutes, from the beginning", n=first.minutes), "event": {"type": "lesson"}},
-            {"title": _("Watch it learn"), "line": _("Train a small model: its heads form"),
+            {"title": _("Watch it learn"), "line": _("See its heads form"),
              "event": {"type": "training"}},
             {"title": _("Open the lab"), "line": _("Every head, every number"), "event": {"type": "lab", "plan": ""}}]

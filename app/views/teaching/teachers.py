@@ -38,7 +38,7 @@ class Part:
 PLAN = (
     Part(5, N_("A model that looks back"),
          N_("The class guesses the next word of the first page. Press *Switch this head off*, then *Switch the whole "
-            "layer off*: why does only the second change the word?")),
+            "layer off*: why does only one change it?")),
     Part(15, N_("One head, four heads"),
          N_("Use large type. For each step: read the question, let the class vote, then do the task."),
          (Place("gates", 1), Place("gates", 2), Place("gates", 3), Place("gates", 4))),
@@ -53,7 +53,6 @@ PLAN = (
 )
 WITHOUT = (
     N_("Without a projector: one phone or laptop for two or three students; write the links on the board."),
-    N_("Without any device: read a question from the print, let the class vote, then read the answer."),
     N_("Without the internet: `make app` with `ADDRESS=0.0.0.0` on one laptop serves a network."),
 )
 

@@ -7,7 +7,7 @@ import { defineTool } from './registry.js';
 
 function draw(place, { data }) {
   const rows = [...(data.answer?.rows ?? [])].sort((one, other) => other.after - one.after);
-  if (!rows.length) return place.append(note(_('This model makes no prediction for this text.')));
+  if (!rows.length) return place.append(note(_('This text has no prediction.')));
   place.append(heading(_('What else was likely?'), data.changed ? _('black line: before') : ''));
   if (!data.changed)
     return place.append(

@@ -104,7 +104,7 @@ def token_id(lab: Lab, token: str | int, logits: torch.Tensor | None = None) -> 
     if isinstance(token, int):
         if 0 <= token < len(labels):
             return token
-        raise InputError(message("token ids of this model are 0 to {last}, not {id}", last=len(labels) - 1, id=token))
+        raise InputError(message("token ids are 0 to {last}, not {id}", last=len(labels) - 1, id=token))
     ids = [i for i, label in enumerate(labels) if label == token]
     if ids:
         return ids[0] if logits is None or len(ids) == 1 else max(ids, key=lambda i: float(logits[i]))

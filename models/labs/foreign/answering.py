@@ -72,7 +72,7 @@ class _Pass:
         with at_positions(body), residual.recording(positions) as record:
             self.logits: Tensor = lab.forward(inputs, prompt, plan, sink).logits[0].float()
         if not record.states:
-            raise StructureError(message("this model's layers do not pass one hidden state per token"))
+            raise StructureError(message("its layers do not pass one hidden state per token"))
         self.states, self.layers, self.calls = record.states, record.layers, record.calls
         self.outputs = dict(outputs)
         self.has_one = len(self.outputs) == len(outputs)
@@ -85,7 +85,7 @@ def _check(lab: OpenedLab) -> None:
     if not isinstance(lab.task, (CausalReader, MaskedReader)):
         raise StructureError(message("this model predicts no tokens"))
     if lab.body is None:
-        raise StructureError(message("this model's language-model head cannot run by itself"))
+        raise StructureError(message("its language-model head cannot run by itself"))
 
 
 @torch.inference_mode()

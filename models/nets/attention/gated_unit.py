@@ -120,7 +120,7 @@ class GauRelu2Learned(GauRelu2):
 
     title = N_("Gated attention unit, relu²/c")
     label, colour, dash = N_("GAU relu²/c"), 1, 4
-    line = N_("Like relu²/n, divided by a number that each layer learns.")
+    line = N_("Like relu²/n, divided by a learned number.")
     formula = N_("A = relu(q kᵀ / √s)² / c,  c learned per layer")
     published = f"ours, after {PAPER}"
     trained_policy = ""

@@ -35,7 +35,7 @@ TITLES = {ENCODER: message("the encoder"), DECODER: message("the decoder"), CROS
 def claim(evidence: Evidence) -> Claim:
     """Returns the claim with its judged statements."""
     heads = {name: study for name in MODELS if (study := evidence.study(name, "heads"))}
-    return Claim("heads", message("Heads: a few specialised ones do the heavy lifting"),
+    return Claim("heads", message("Heads: a few specialised ones matter most"),
                  "Voita et al. 2019, arXiv 1905.09418",
                  message("The source: translation, 3 × 48 heads, millions of pairs. Here: 3 × 24 heads, 0.17 million "
                          "short pairs; and two language models and a masked one of 32 heads."), MODELS, "translation",

@@ -152,7 +152,7 @@ class TextReader(Reader):
         named = (self.config.architectures or [""])[0]
         if self.title != TextReader.title or re.search(r"(Model|Encoder|Tower|Backbone)$|^$", named):
             return ""
-        return message("The prediction of {name} is not shown, only its vectors", name=named)
+        return message("The prediction of {name} is not shown", name=named)
 
     def logits(self, output: Any) -> Tensor:
         """Returns the logits of a model's output, (B, N, V) or (B, classes)."""
