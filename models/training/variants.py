@@ -17,7 +17,8 @@ _SHORTER_MEMORY = N_("Trained to keep few words in memory.")
 _LONGER = N_("The same attention type, trained on 512 tokens.")
 _GATED = N_("Learned gates pruned heads; the weights were trained further.")
 _LEFT = N_("{n} heads left")
-_STEP, _AGAIN = N_("step {n}"), N_("A checkpoint of a second training; the released model is from the first.")
+_STEP, _LABEL = N_("step {n}"), N_("checkpoint")
+_AGAIN = N_("A checkpoint of a second training; the released model is from the first.")
 
 VARIANTS = {
     "stories-selective-memory": Variant("stories-selective", N_("selective, memory loss"), N_("memory"),
@@ -54,7 +55,7 @@ VARIANTS = {
 def part_of_card(name: str) -> dict[str, Any]:
     """Returns the `variant` entry of a model's card; an empty dict for the base model of an attention type."""
     model, step = parts_of(name)
-    variant = Variant(model, _STEP, _STEP, _AGAIN, 0, 5, n=int(step)) if step else VARIANTS.get(name)
+    variant = Variant(model, _LABEL, _STEP, _AGAIN, 0, 5, n=int(step)) if step else VARIANTS.get(name)
     return {} if variant is None else \
         {"variant": {key: value for key, value in asdict(variant).items() if key != "n" or value}}
 
