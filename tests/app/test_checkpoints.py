@@ -18,6 +18,7 @@ from models import HeadPlan, catalogue
 from models.storage import checkpoint
 from models.tasks import assignment
 from models.training.recipes import task_of
+from models.training.variants import part_of_card
 from tests.app.test_lab import view_of
 from tests.app.visitors import visiting
 
@@ -34,6 +35,7 @@ def test_a_checkpoint_is_loaded_by_its_step():
     lab = models.load(NAME, step=100)
     assert lab is models.load(f"{NAME}@100") and lab.name == f"{NAME}@100" and lab.card["training"]["steps"] == 100
     assert lab.card["weights"] == checkpoint.digests(checkpoint.folder_of(lab.name))
+    assert lab.card["variant"] == part_of_card(lab.name)["variant"]
     plan = HeadPlan().constant("self", 0, 1)
     own, released = (models.run(each, TEXT, plan).weights["self"][0, 1] for each in (lab, models.load(NAME)))
     assert abs(own.sum(-1) - 1).max() < 1e-5 and abs(own - released).max() > 0.01
