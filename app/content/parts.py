@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from app.texts import N_, _
 from models.plan import Address
+
+BLOCKS = {"encoder": N_("enc."), "decoder": N_("dec."), "cross": N_("cross")}
 
 Text = Any
 Part = dict[str, Any]
@@ -42,8 +45,9 @@ def to_head(address: Address) -> Part:
 
 
 def short(address: Address) -> str:
-    """Returns the short name of a head: L3·H5."""
-    return f"L{address[1] + 1}·H{address[2] + 1}"
+    """Returns the short name of a head: L3·H5, with the block where a model has several."""
+    name = f"L{address[1] + 1}·H{address[2] + 1}"
+    return f"{_(BLOCKS[address[0]])} {name}" if address[0] in BLOCKS else name
 
 
 def title(text: Text, small: Text = "", *more: Part) -> Part:

@@ -38,6 +38,7 @@ def content(view: View) -> Content:
         "selection": {"kind": view.kind.name, "layer": view.state.selection.layer, "head": view.state.selection.head,
                       "scope": view.state.selection.scope},
         "look": view.look, "at": view.at, "changed": view.changed, "can_constant": lab.constant is not None,
+        "moved": view.changed and view.chooses,
         "predicts": [output.position for output in trace.outputs],
         "hidden": hides, "answer": None if hides else _answer(view),
         "contributions": None if hides else _contributions(view, arrays), "guesses": None if hides else _guesses(view),

@@ -131,13 +131,19 @@ class View(abc.ABC):
         is shown or, without a change, that of the longest token that begins a word.
         """
         outputs, after = self.before.outputs, self.after.outputs
-        index = existing_index(outputs, self.state.prediction)
-        if 0 <= self.state.prediction < len(outputs) or self.state.lesson or outputs[index].row == TEXT:
-            return index
+        if not self.chooses:
+            return existing_index(outputs, self.state.prediction)
         if self.changed:
             return int(numpy.argmax([divergence(old, new) for old, new in zip(outputs, after, strict=True)]))
         words = [output.names[output.top()[0]] for output in outputs]
         return max(range(len(words)), key=lambda i: (words[i].startswith(" "), len(words[i])))
+
+    @property
+    def chooses(self) -> bool:
+        """True if `index` is chosen here, from several predictions of a decoder."""
+        outputs = self.before.outputs
+        is_chosen = 0 <= self.state.prediction < len(outputs) or bool(self.state.lesson)
+        return bool(outputs) and not is_chosen and outputs[-1].row != TEXT
 
     @property
     def at(self) -> int:

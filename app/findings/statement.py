@@ -104,6 +104,10 @@ def _facts(statement: Statement) -> list[tuple[str, str]]:
     meaning = _("{meaning}; of a single training", meaning=_(WORDS[HOLDS])) if verdict.word == ONCE else \
         _(WORDS[verdict.word])
     facts.append((_("Rule"), _("{verdict}: {meaning}", verdict=_(verdict.word), meaning=meaning)))
+    if verdict.bound is not None:
+        facts.append((_("Limit") if verdict.is_limit else _("Margin"),
+                      _("the largest difference that the statement allows") if verdict.is_limit else
+                      _("half of the source's effect, or what a reader would call small")))
     if verdict.why:
         facts.append((_("Note"), _(verdict.why)))
     if verdict.p is not None and verdict.q is not None:

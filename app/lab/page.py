@@ -26,10 +26,11 @@ from components.mounting import Part
 from models import Lab, catalogue
 from models.labs.foreign import is_foreign
 from models.messages import cut
+from models.prompt import TargetPrompt
 from models.storage.checkpoint import CheckpointError
 from models.storage.released import parts_of
 
-MOST_OFFERED = 5  # number of models in the menu of the lead
+MOST_OFFERED = 3  # number of models in the menu of the lead
 
 
 def page() -> None:
@@ -56,7 +57,7 @@ def _read_chars(state: LabState) -> int:
 def _parts(view: View, problems: Sequence[str], waits: bool = True) -> list[Part]:
     opened, reading, state = view.lab, view.reading, view.state
     content, arrays = picture.content(view)
-    content["written"] = written.content(view, waits)
+    content["written"], content["typed"] = written.content(view, waits), isinstance(reading.prompt, TargetPrompt)
     past = session.history()
     thing_tools = tools.offered(view)
     related = _related(opened.name, tuple(catalogue.family(opened.name)), tuple(catalogue.names()))

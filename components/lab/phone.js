@@ -40,13 +40,13 @@ export function createPhoneBar(state) {
         const values = { now: formatShare(after), before: formatShare(before) };
         setText(share, data.changed ? _('{now}, was {before}', values) : values.now);
       }
-      const { scope, layer, head } = view.selection;
+      const { scope, layer, head, kind } = view.selection;
       const who =
         scope === 'all'
           ? _('all heads')
           : scope === 'row'
             ? _('layer {layer}', { layer: layer + 1 })
-            : shortHead(layer, head);
+            : shortHead(layer, head, kind);
       setText(button, isPruned(view) ? _('Restore') : _('Prune {who}', { who }));
       button.classList.toggle('primary', !isPruned(view));
     },

@@ -102,9 +102,9 @@ test('with bars the caption names the heads that push most', () => {
     arrays: { 'stubs.decoder': { data: [0, 0.5, 0, 0, 2, -3] }, 'stubs.mlp': { data: [0.1, 1] } },
   });
   const push = () => caption(data, { contributions: true });
-  assert.equal(push(), 'The next word is ball. Of the heads, L2·H2 and L1·H2 push most directly.');
+  assert.equal(push(), 'The next word is ball. Of the heads, dec. L2·H2 and dec. L1·H2 push most directly.');
   data.arrays['stubs.decoder'].data[1] = 0.1;
-  assert.equal(push(), 'The next word is ball. Of the heads, L2·H2 pushes most directly.');
+  assert.equal(push(), 'The next word is ball. Of the heads, dec. L2·H2 pushes most directly.');
   data.arrays['stubs.decoder'].data[4] = -1;
   data.arrays['stubs.decoder'].data[1] = -1;
   assert.equal(push(), 'The next word is ball. Layer 2, head 3 looks at ball, 70%.');

@@ -32,9 +32,7 @@ def content(view: View, tool: Tool) -> Content:
     is_share = chosen not in ("loss", "corpus loss")
     title = parts.title(_("Which heads do this?"), "", parts.choice(
         _("They look at"), {key: label for key, (label, *_more) in offered.items()}, chosen, name="role", many=True))
-    several = len(view.lab.kinds) > 1
-    rows = [parts.bar((f"{_(view.lab.kind(address[0]).title)} " if several else "") + parts.short(address), value,
-                      parts.to_head(address)) for address, value in found]
+    rows = [parts.bar(parts.short(address), value, parts.to_head(address)) for address, value in found]
     bars = parts.bars(rows, 1.0 if is_share else max(found[0][1], 1e-9), "share" if is_share else "signed") if found \
         else parts.note(_("No head does this."))
     heads = [dict(zip(("kind", "layer", "head"), address, strict=True)) for address, _value in found]

@@ -37,8 +37,8 @@ class Part:
 
 PLAN = (
     Part(5, N_("A model that looks back"),
-         N_("The class guesses the next word of the first page. Press *Switch this head off*, then *Switch the whole "
-            "layer off*: why does only one change it?")),
+         N_("On the first page, the class guesses what a missing head changes. Press *Switch this head off*, then "
+            "*Switch the whole layer off*: why does only one change the word?")),
     Part(15, N_("One head, four heads"),
          N_("Use large type. For each step: read the question, let the class vote, then do the task."),
          (Place("gates", 1), Place("gates", 2), Place("gates", 3), Place("gates", 4))),

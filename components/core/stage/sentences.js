@@ -40,7 +40,11 @@ export function formerText({ before, ranks: [old, now] = [1, 1] }) {
 }
 
 /** Returns the short name of a head, for tight places: L3·H5. */
-export const shortHead = (layer, head) => `L${layer + 1}·H${head + 1}`;
+export function shortHead(layer, head, kind = '') {
+  const blocks = { encoder: _('enc.'), decoder: _('dec.'), cross: _('cross') };
+  const name = `L${layer + 1}·H${head + 1}`;
+  return Object.hasOwn(blocks, kind) ? `${blocks[kind]} ${name}` : name;
+}
 
 const place = (layer, head) => ({ layer: layer + 1, head: head + 1 });
 
@@ -67,7 +71,9 @@ export function leadSentence(data, selection, used) {
   };
   const reads = {
     picture: _('The {model} model sees this picture.'),
-    pair: _('The {model} model reads one text and writes the other.'),
+    pair: data.typed
+      ? _('The {model} model reads one text and your words for the other.')
+      : _('The {model} model reads one text and writes the other.'),
   };
   const tint =
     selection.scope === 'all'
@@ -101,13 +107,16 @@ export function answers(answer) {
  */
 export function captionSentences(data, shown) {
   const found = answers(data.answer);
+  const moved = data.moved ? [{ text: _('Most changed: after {word}.'), slots: { word: word(at(data), 'word') } }] : [];
   if (data.written)
-    return [writtenSentence(data.written), ...(data.changed ? [] : [lookSentence(data, shown)])].filter(Boolean);
-  if (data.changed && !data.hidden) return [changeSentence(data, found)];
+    return [writtenSentence(data.written), ...(data.changed ? moved : [lookSentence(data, shown)])].filter(Boolean);
+  if (data.changed && !data.hidden) return [changeSentence(data, found), ...moved];
   const first = found ? [answerSentence(data.model.kind, found.now)] : [];
   const second = (shown.contributions && found && contributionSentence(data)) || lookSentence(data, shown);
   return second ? [...first, second] : first;
 }
+
+const at = ({ tokens, at: index }) => tokens.target[index] ?? '';
 
 const LONGEST = 120; // characters of a written text
 
@@ -160,7 +169,7 @@ function contributionSentence({ contributions, arrays, kinds }) {
   const heads = kinds.flatMap(({ kind, heads }) =>
     Array.from(arrays[`stubs.${kind}`]?.data ?? [], (value, index) => ({
       value,
-      name: shortHead(Math.floor(index / heads), index % heads),
+      name: shortHead(Math.floor(index / heads), index % heads, kind),
     })),
   );
   const [first, second] = heads.sort((one, other) => other.value - one.value);

@@ -156,7 +156,8 @@ function tiles(part, api) {
     const className = Object.keys(is)
       .filter(name => is[name])
       .join(' ');
-    const attributes = { title: shortHead(layer, head), 'aria-label': shortHead(layer, head) };
+    const named = shortHead(layer, head, kind);
+    const attributes = { title: named, 'aria-label': named };
     const onclick = () => api.select(layer, head, 'head', kind);
     return make('button', { type: 'button', className, onclick, attributes }, canvas);
   });
@@ -169,7 +170,7 @@ export function signedGrid({ kind, values, digits, most, act }) {
   const axis = text => make('span', { className: 'axis', textContent: text });
   const cell = (value, layer, head) => {
     const part = Math.sqrt(Math.abs(value) / most);
-    const name = `${shortHead(layer, head)} ${signed(value)}`;
+    const name = `${shortHead(layer, head, kind)} ${signed(value)}`;
     return make('button', {
       type: 'button',
       className: value < 0 ? 'against' : '',
