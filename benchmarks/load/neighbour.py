@@ -1,7 +1,7 @@
 """Waiting times of visitors while another visitor opens slow pages.
 
-One visitor opens Length with four models and new texts of 512 tokens without a pause, while other visitors open links
-on Explore. Uses Streamlit's websocket protocol like visitors.py, on the loopback interface only.
+One visitor compares four models on new texts of 512 tokens without a pause, while other visitors open links to the Lab.
+Uses Streamlit's websocket protocol like visitors.py, on the loopback interface only.
 """
 
 from __future__ import annotations
