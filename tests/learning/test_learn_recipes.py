@@ -51,7 +51,7 @@ def test_a_hostile_text_is_a_recipe_within_bounds_or_an_input_error(text: str):
     ("lookup.softmax.2x4.0.999999999", "1 to 3,000 steps"), ("lookup.softmax.2x4.0.0", "1 to 3,000 steps"),
     ("lookup.softmax.2x4.99999.9", "0 to 9999"), ("cook.softmax.2x4.0.9", "no task “cook”"),
     ("lookup.gau-relu2.2x4.0.9", "no causal attention type"), ("lookup.softmax.2x4.0.9.self-2.0c", "no layer 3"),
-    ("lookup.softmax.2x4.0.9.cross-0.0c", "no cross attention"), ("lookup.softmax.2x4.0.9.self-0.0p", "second prompt"),
+    ("lookup.softmax.2x4.0.9.cross-0.0c", "no cross attention"), ("lookup.softmax.2x4.0.9.self-0.0p", "cannot patch"),
     ("lookup.softmax.2x4.0.9.self-0.0g7", "0 to 1"), ("lookup.random.2x4.0.9.scale-logn64", "no effect"),
     ("lookup.softmax.²x4.0.9", "is no training"), ("", "is no training"), ("../../etc/passwd", "is no training"),
     ("lookup.softmax.2x4.0.9." + "self-0.0c" * 9999, "8,192 were read")])
