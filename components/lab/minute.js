@@ -136,8 +136,10 @@ export function createMinute(state) {
   return {
     close: () => listening.abort(),
     show(data, view) {
-      const begins = offer && !data.lesson && !isEmbedded() && (!isSeen() || offer === 'again');
-      offer = '';
+      // a visitor who enters with a layer off sees what that does; the minute begins once the change is undone
+      const waits = offer === 'once' && data.changed;
+      const begins = offer && !waits && !data.lesson && !isEmbedded() && (!isSeen() || offer === 'again');
+      if (!waits) offer = '';
       const now = momentOf(data, view);
       if (begins) progress = { step: 0, before: now };
       if (!progress) return undefined;
