@@ -99,7 +99,7 @@ def test_a_layer_and_all_heads_change_at_once_and_cost_the_answer(visit: Visit):
     expect(layer).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("p")
     expect(answer(page)).to_have_text("3")
-    expect(page.locator(".answer .line")).to_contain_text("3rd")  # the rank of this token before
+    expect(page.locator(".answer .line")).to_contain_text("rank 3")  # the rank of this token before
     linked(page, "plan", "self-0.0~3g0")
     page.get_by_role("button", name="Undo all changes").click()
     expect(answer(page)).to_have_text("7")
@@ -252,11 +252,11 @@ def test_a_press_on_the_curve_prunes_in_its_order(visit: Visit):
     page = visit(**LOOKUP, lab="all.order")
     curve = view(page).get_by_role("img")
     box = curve.bounding_box()
-    expect(view(page)).to_contain_text("12 of 12 stay now")
+    expect(view(page)).to_contain_text("now 12 of 12")
     curve.click(position={"x": box["width"] / 2, "y": box["height"] / 2})
-    expect(view(page)).not_to_contain_text("12 of 12 stay now")
+    expect(view(page)).not_to_contain_text("now 12 of 12")
     answered(page)
-    left = int(re.search(r"(\d+) of 12 stay now", view(page).inner_text())[1])
+    left = int(re.search(r"now (\d+) of 12", view(page).inner_text())[1])
     expect(page.locator(".tile.pruned")).to_have_count(12 - left)
     assert 3 <= left <= 9 and query(page)["plan"].startswith("self-")
 

@@ -332,7 +332,7 @@ def test_on_a_phone_the_answer_is_beside_the_action(lang: str, visit: Callable[.
     page = visit(wait=False, phone=True, lesson="gates.1", lang=lang)
     at(page, Place("gates", 1))
     expect(panel(page).locator(".task")).not_to_contain_text("−")  # no key is named
-    slider = page.locator(".fader input")
+    slider = page.locator(".side .fader input")
     slider.scroll_into_view_if_needed()
     bar = page.locator(".phone-bar")
     wholly_visible(page, slider, bar)

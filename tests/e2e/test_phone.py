@@ -51,7 +51,7 @@ def test_a_finger_selects_swipes_and_slides(visit: Callable[..., Page]):
     tile(page, 1, 2).tap()
     linked(page, "at", "1.2")
     expect(page.locator(".phone-bar .button:visible")).to_contain_text("L2·H3")
-    slider = page.locator(".fader input")
+    slider = page.get_by_role("slider", name="Gate")
     slider.scroll_into_view_if_needed()
     slider.fill("0.5")
     linked(page, "plan", "self-1.2g0.5")

@@ -311,7 +311,7 @@ def test_some_texts_are_measured_again(name: str, tokens: Path):
 
 
 @pytest.mark.parametrize(("arguments", "missing"), [
-    (["stories-sparse"], "stories-selective"),
+    (["stories-sparse"], "stories-dense"),
     (["stories-selective", "--data", "nowhere"], "standard_ebooks_children")])
 def test_evaluate_reports_missing_files(arguments: list[str], missing: str, tmp_path: Path,
                                         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
