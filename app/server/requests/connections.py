@@ -72,8 +72,8 @@ def bound_server() -> None:
         if _is_idle(self):  # the next request can begin on the same connection
             _await_request(self)
 
-    def connection_lost(self: H11Protocol, error: Exception | None) -> None:
-        lost(self, error)
+    def connection_lost(self: H11Protocol, exc: Exception | None) -> None:
+        lost(self, exc)
         self._patience.cancel()  # type: ignore[attr-defined]  # it would keep what the connection has received
 
     H11Protocol.connection_made = connection_made  # type: ignore[method-assign]
