@@ -143,12 +143,11 @@ def _act(page: Page, action: str, turn: int) -> float:
 
 def _choose(page: Page, model: str) -> None:
     """Chooses another model with Enter: in the Lab's menu, or in the floor's box."""
-    chooser = page.locator(".lead button").first
-    if chooser.count():
-        chooser.click()
+    box = page.get_by_role("combobox", name="Model")  # only the floor has it
+    if not box.count():
+        page.locator(".lead button").first.click()
         page.get_by_role("menuitemradio", name=NAMES[model]).press("Enter")
     else:
-        box = page.get_by_role("combobox", name="Model")
         box.fill(model)
         box.press("Enter")
 
