@@ -140,7 +140,7 @@ class View(abc.ABC):
 
     @property
     def chooses(self) -> bool:
-        """True if `index` is chosen here, from several predictions of a decoder."""
+        """True if `index` chooses among a decoder's predictions, because neither the visitor nor a lesson has."""
         outputs = self.before.outputs
         is_chosen = 0 <= self.state.prediction < len(outputs) or bool(self.state.lesson)
         return bool(outputs) and not is_chosen and outputs[-1].row != TEXT

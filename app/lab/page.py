@@ -30,7 +30,7 @@ from models.prompt import TargetPrompt
 from models.storage.checkpoint import CheckpointError
 from models.storage.released import parts_of
 
-MOST_OFFERED = 3  # number of models in the menu of the lead
+MOST_OFFERED = 3  # number of models of the same task in the menu of the lead
 
 
 def page() -> None:

@@ -24,8 +24,8 @@ ACT = {"type": "act", "tool": KEY}
 
 
 def content(view: View, tool: Tool) -> Content:
-    """Returns the probability of each word of the target, given the words before it, and the loss beside the model's
-    own output's.
+    """Returns the probability of each word of the target after the words before it, and the mean loss. For a typed
+    target, also returns the mean loss of the text that the model writes itself.
     """
     typed = view.state.target
     head = [parts.title(_("Write it yourself"), _("probability of each word after the words before it")),
