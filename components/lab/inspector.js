@@ -297,10 +297,9 @@ export function createInspector(state) {
   };
 }
 
-/** Scrolls the page as little as possible to an element. */
+/** Scrolls the page as little as possible to an element, at once: a press during a smooth scroll would miss its target. */
 function scrollTo(element) {
-  const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
-  element.scrollIntoView({ block: 'nearest', behavior: isStill ? 'instant' : 'smooth' });
+  element.scrollIntoView({ block: 'nearest', behavior: 'instant' });
 }
 
 const tipped = (element, tip) => (tip ? addTip(element, tip) : element);
