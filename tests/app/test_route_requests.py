@@ -1,0 +1,149 @@
+"""Tests of requests to the events route: forged bodies, limits, links, and visits that have ended."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app import route
+from app.server import limits, serving
+from app.state import session, visit
+from app.state.handlers import events as page_events
+from app.state.link import read_query
+from app.state.visit import Visit
+from components import channel
+from components.payload import unpack
+from tests.app.test_route import click, pieces, visitor
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    return TestClient(Starlette(routes=[route.route("/lab")]))
+
+
+def address_of(now: Visit) -> str:
+    return f"/lab/lab/visits/{now.channel.id}/events"
+
+
+def body_of(*events: Any) -> bytes:
+    return json.dumps({"seen": 0, "events": events}).encode()
+
+
+@pytest.mark.parametrize(("body", "status"), [
+    (b"", 400), (b"[]", 400), (b"{}", 400), (b"{\"seen\": true, \"events\": []}", 400), (b"[" * 100_000, 400),
+    (b"{\"seen\": 0, \"events\": 3}", 400), (b"\xff\xfe", 400),
+    (body_of(*[{}] * 1025), 400), (b" " * (route.MAX_BODY + 1), 413),
+    (body_of(None, 3, {"key": 4}, {"key": "nobody", "sequence": 1}, {"key": "heads", "sequence": 2, "type": ["x"]}),
+     200)])
+def test_a_forged_body_is_refused_and_changes_nothing(client: TestClient, body: bytes, status: int):
+    now = visitor()
+    before = now.history.present
+    assert client.post(address_of(now), content=body).status_code == status
+    assert now.history.present == before
+
+
+def test_many_small_values_are_refused_before_they_are_parsed(monkeypatch: pytest.MonkeyPatch):
+    """Parsing JSON holds the GIL: 690,000 empty objects took 0.3 s. Long texts of any characters are allowed."""
+    text = "{[\"\\,]}" * 20_000
+    event = {"key": "text", "sequence": 1, "type": "text", "text": text}
+    assert route.parse(body_of(event)) == (0, [("text", event)])
+    full = [{"key": "heads", "sequence": n, "type": "heads", "kind": "self", "layer": 10, "head": 10, "gate": 0.125}
+            for n in range(256)]
+    assert len(route.parse(body_of(*full))[1]) == 256
+
+    def loads(body: bytes) -> None:
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr(route, "json", SimpleNamespace(loads=loads))
+    for values in ("{},", '"",', "0,", '"\\u0041",'):
+        body = b'{"seen": 0, "events": [' + (values * (1_900_000 // len(values))).rstrip(",").encode() + b"]}"
+        with pytest.raises(route.BodyError, match="outside strings"):
+            route.parse(body)
+
+
+def test_over_a_limit_the_browser_is_asked_to_come_back(client: TestClient, monkeypatch: pytest.MonkeyPatch):
+    now = visitor()
+    address, body = address_of(now), body_of(click(1))
+
+    def ask() -> tuple[int, float]:
+        response = client.post(address, content=body)
+        return response.status_code, float(response.headers.get("retry-after-ms", 0))
+
+    monkeypatch.setattr(route.random, "uniform", lambda *args: 0.0)
+    payer = limits.Payer(now.allowance)
+    with payer.holds(limits.REQUESTS, limits.REQUESTS.visit):
+        assert ask() == (429, 1000)
+    payer.take(limits.MESSAGES, 3 * limits.MESSAGES.visit / 2)
+    status, pause = ask()
+    assert status == 429 and 1000 < pause < 2100 and not now.channel.newest  # nothing was handled
+    now.allowance.spent.clear()
+    payer.take(limits.WORK, limits.WORK.visit + 1)
+    assert ask()[0] == 429 and ask()[1] >= 1000
+    now.allowance.spent.clear()
+    assert ask() == (200, 0) and now.channel.newest == 1
+    large = b" " * (route.MAX_BODY - 1)
+    with payer.holds(limits.BODIES, limits.BODIES.visit):
+        refusal = client.post(address, content=large)
+        assert refusal.status_code == 429 and refusal.headers["connection"] == "close"  # the rest must not arrive
+        assert ask() == (200, 0)  # a small body needs no room
+    assert not now.allowance.used
+
+
+def test_long_work_has_a_turn_of_its_own(client: TestClient, monkeypatch: pytest.MonkeyPatch):
+    """Work that needs a beam search waits outside the threads; over four per address, the browser asks again."""
+    now = visitor()
+    address, body = address_of(now), body_of()
+    tries: list[bool] = []
+
+    def long(*args: Any) -> route.Answer:
+        tries.append(True)
+        serving.begin_long()
+        tries.append(False)
+        return route._blocks([b"done"]), [late]
+
+    def late() -> bytes:
+        return long()[0]
+
+    monkeypatch.setattr(route, "answer", long)
+    assert pieces(client.post(address, content=body).content) == [b"done", b"done"]
+    assert tries == [True, True, False] * 2
+    others = limits.Payer(address=limits.of_address("testclient"))
+    with others.holds(limits.LONG, limits.LONG.address):
+        assert client.post(address, content=body).status_code == 429
+        monkeypatch.setattr(route, "answer", lambda *args: (route._blocks([b"maps"]), [late]))
+        first, last = pieces(client.post(address, content=body).content)
+        assert first == b"maps" and unpack(last)[0] == {"again": 1000}
+
+
+def opening(number: int, text: str, kind: str = "open") -> tuple[str, dict[str, Any]]:
+    return "bar", {"sequence": number, "type": kind, "query": f"model=stories-softmax&text={text}"}
+
+
+def test_of_several_links_in_one_message_the_last_is_opened(monkeypatch: pytest.MonkeyPatch):
+    now = visitor()
+    read = []
+    monkeypatch.setattr(page_events, "read_query", lambda query: read.append(query["text"]) or read_query(query))
+    with visit.use(now):
+        now.channel.receive([opening(n, f"text+{n}") for n in range(1, 251)])
+        assert read == ["text 250"] and now.history.present.text == "text 250" and now.channel.newest == 250
+        # an undo refers to the state before it, as in the browser's `fold`
+        now.channel.receive([opening(251, "a"), ("bar", {"sequence": 252, "type": "undo"}), opening(253, "b")])
+        assert read[1:] == ["a", "b"] and [state.text for state in now.history.past][-1] == "text 250"
+        turns = [event for n in range(300, 500, 2)
+                 for event in (opening(n, str(n)), ("bar", {"sequence": n + 1, "type": "undo"}))]
+        now.channel.receive(turns)
+        assert len(read) == 3 + channel.MAX_OPENED
+        now.channel.receive([opening(600, "x" * session.MAX_QUERY)])
+        assert len(read) == 3 + channel.MAX_OPENED and "Copy it again" in now.history.problems[0]
+
+
+def test_an_unknown_visit_has_ended(client: TestClient):
+    body = body_of()
+    for name in ("x", "../../x", "%00", Visit().channel.id):
+        assert client.post(f"/lab/lab/visits/{name}/events", content=body).status_code in (404, 410)
+    assert client.get("/lab/lab/visits/x/events").status_code == 405
