@@ -1,6 +1,5 @@
-"""Every lesson is read and answered by keyboard alone, and its steps have no violation of WCAG 2.2 AA.
+"""A lesson is read and answered by keyboard alone, and its steps have no violation of WCAG 2.2 AA.
 
-pytest tests/e2e/test_lessons_by_keyboard.py
 pytest -m verify tests/e2e/test_lessons_by_keyboard.py    # axe in every step of every lesson
 """
 
@@ -37,13 +36,6 @@ def walk(page: Page, key: str, look: Callable[[Place], None] = lambda place: Non
         if number < len(steps):
             tab_to(page, ".forth")
             page.keyboard.press("Enter")
-
-
-# the panel is the same in all lessons, so that `make test` walks through two
-@pytest.mark.parametrize("key", [pytest.param(key, marks=[] if key in ORDER[:2] else pytest.mark.nightly)
-                                 for key in ORDER])
-def test_a_lesson_by_keyboard_alone(visit: Callable[..., Page], key: str):
-    walk(visit(lesson=f"{key}.1", wait=False), key)
 
 
 def _without_violation(page: Page, key: str) -> None:

@@ -1,8 +1,6 @@
 """Minimal head sets: gates as a function, the fewest heads against an exhaustive search, confidence by hand.
 
 Groups of heads are tested on models whose groups are known by construction, everything else on every attention type.
-
-pytest tests/models/test_minimal_heads.py
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from tiny_pairs import TEXT_TYPED, make_lab
 from torch import Tensor
 from torch.testing import assert_close
 
+import models
 from models.analysis import head_groups, head_measures, minimal_heads
 from models.analysis.gated_predictions import Gating, Question
 from models.analysis.head_groups import FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED, group_of
@@ -27,6 +26,7 @@ from models.kind import Kind, Traits
 from models.lab import Lab, run_prompt
 from models.labs.foreign.reading.readers import MaskedReader
 from models.labs.foreign.reading.vision import PictureReader
+from models.labs.foreign.running.constants import mean_weights
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.plan import HeadPlan
@@ -51,19 +51,22 @@ def toy(count: int, logits: object, places: int = 1, targets: tuple[int, ...] = 
     return Gating([Kind("self", 1, count, SOFTMAX)], under, Question(tuple(range(places)), targets, True))
 
 
-def same_as_plans(lab: Lab, prompt: Prompt) -> None:
-    """Asserts that gates of 0 and 1 give the predictions of the corresponding plan.
+def same_as_plans(lab: Lab, prompt: Prompt, constant: bool = False) -> None:
+    """Asserts that gates of 0 and 1 give the predictions of the plan that prunes heads, or makes them constant.
 
     Gates of 1 give the predictions of the unmodified model, and rows of a batch do not affect each other.
     """
     prompt = lab.anchored(prompt)
     before = run_prompt(lab, prompt)
-    gating = Gating.of(lab, prompt, Question.of(before))
+    gating = Gating.of(lab, prompt, Question.of(before), constant=constant)
     random = torch.Generator().manual_seed(3)
     sets = torch.rand(3, len(gating.heads), generator=random) < 0.6
     found = gating.log_probabilities(sets.float()).detach().exp()
     for stays, rows in zip(sets, found, strict=True):
-        after = run_prompt(lab, prompt, gating.plan(stays))
+        plan = gating.plan(stays)
+        assert not constant or plan == HeadPlan().with_heads(
+            [head for head, its in zip(gating.heads, stays.tolist(), strict=True) if not its], constant=True)
+        after = run_prompt(lab, prompt, plan)
         by_place = {output.position: torch.tensor(output.distribution) for output in after.outputs}
         for place, row in zip(gating.question.positions, rows, strict=True):
             if place in by_place:
@@ -93,6 +96,27 @@ def test_gates_of_foreign_models_are_plans(name: str):
     prompt = lab.read_picture(picture()) if isinstance(lab.task, PictureReader) else \
         lab.read(TEXT.replace("mat", "[mat]") if isinstance(lab.task, MaskedReader) else TEXT)
     same_as_plans(lab, prompt)
+
+
+@pytest.mark.parametrize("name", ["assignment-selective", "masked-gau-relu2", "stories-random"])
+def test_constant_gates_of_ours_are_plans(name: str):
+    lab = models.load(name)
+    text = {"assignment": "x=7; y=2; x=?", "masked": "The girl lost [her] toy."}.get(lab.task.name, "Once upon a time")
+    same_as_plans(lab, lab.read(text), constant=True)
+
+
+def test_constant_gates_of_models_of_two_texts_are_plans():
+    lab = make_lab()
+    same_as_plans(lab, lab.read(TEXT_TYPED), constant=True)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5"])
+def test_constant_gates_of_foreign_models_are_plans(name: str):
+    lab = lab_of(name)
+    with pytest.raises(ValueError, match="no constant matrices"):
+        lab.gated_log_probabilities(lab.read(TEXT), constant=True)
+    lab = lab.with_constant(mean_weights(lab, [TEXT, "The dog ran to the park."]))
+    same_as_plans(lab, lab.read(TEXT), constant=True)
 
 
 @pytest.mark.parametrize("name", sorted(BARE))

@@ -1,7 +1,4 @@
-"""Winning heads against an exhaustive search, and gates that make heads constant against plans.
-
-pytest tests/models/test_winning_heads.py
-"""
+"""The smallest sets of heads whose removal makes another token win, against an exhaustive search."""
 
 from __future__ import annotations
 
@@ -9,20 +6,12 @@ import itertools
 
 import pytest
 import torch
-from foreign_tiny import TEXT, lab_of
-from tiny_pairs import TEXT_TYPED, make_lab
 from torch import Tensor
-from torch.testing import assert_close
 
-import models
 from models.analysis.answer import winning_heads
 from models.analysis.gated_predictions import Gating, Question
 from models.errors import CancelledError
 from models.kind import Kind, Traits
-from models.lab import Lab, run_prompt
-from models.labs.foreign.running.constants import mean_weights
-from models.plan import HeadPlan
-from models.prompt import Prompt
 
 
 def random_toy(seed: int, count: int = 9) -> Gating:
@@ -64,41 +53,3 @@ def test_as_few_as_an_exhaustive_search(seed: int):
 def test_cancel():
     with pytest.raises(CancelledError):
         winning_heads.search(random_toy(0), 3, cancelled=lambda: True)
-
-
-def constant_as_plans(lab: Lab, prompt: Prompt) -> None:
-    """Asserts that gates of 0 and 1 with `constant` give the predictions of plans with constant heads."""
-    prompt = lab.anchored(prompt)
-    gating = Gating.of(lab, prompt, Question.of(run_prompt(lab, prompt)), constant=True)
-    sets = torch.rand(2, len(gating.heads), generator=torch.Generator().manual_seed(3)) < 0.6
-    found = gating.log_probabilities(sets.float()).detach().exp()
-    for stays, rows in zip(sets, found, strict=True):
-        plan = gating.plan(stays)
-        assert plan == HeadPlan().with_heads(
-            [head for head, its in zip(gating.heads, stays.tolist(), strict=True) if not its], constant=True)
-        by_place = {output.position: torch.tensor(output.distribution)
-                    for output in run_prompt(lab, prompt, plan).outputs}
-        for place, row in zip(gating.question.positions, rows, strict=True):
-            if place in by_place:
-                assert_close(row, by_place[place], rtol=1e-3, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["assignment-selective", "masked-gau-relu2", "stories-random"])
-def test_constant_gates_of_ours_are_plans(name: str):
-    lab = models.load(name)
-    text = {"assignment": "x=7; y=2; x=?", "masked": "The girl lost [her] toy."}.get(lab.task.name, "Once upon a time")
-    constant_as_plans(lab, lab.read(text))
-
-
-def test_constant_gates_of_models_of_two_texts_are_plans():
-    lab = make_lab()
-    constant_as_plans(lab, lab.read(TEXT_TYPED))
-
-
-@pytest.mark.parametrize("name", ["gpt2", "t5"])
-def test_constant_gates_of_foreign_models_are_plans(name: str):
-    lab = lab_of(name)
-    with pytest.raises(ValueError, match="no constant matrices"):
-        lab.gated_log_probabilities(lab.read(TEXT), constant=True)
-    lab = lab.with_constant(mean_weights(lab, [TEXT, "The dog ran to the park."]))
-    constant_as_plans(lab, lab.read(TEXT))
