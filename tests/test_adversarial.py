@@ -1,7 +1,4 @@
-"""Runs a short version of `python -m tests.adversarial`.
-
-    pytest tests/test_adversarial.py
-"""
+"""Runs a short version of `python -m tests.adversarial`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The commands `models`, `run`, `lens`, `contributions` and `learn`, and the same functions as tools over stdio.
-
-    pytest tests/test_commands.py
-"""
+"""The commands `models`, `run`, `lens`, `contributions` and `learn`, and the same functions as tools over stdio."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The repository's data sets: every file has the digest in its SOURCE.txt, and every file is listed there.
-
-pytest tests/test_data.py
-"""
+"""The repository's data sets: every file has the digest in its SOURCE.txt, and every file is listed there."""
 
 from __future__ import annotations
 

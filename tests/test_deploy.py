@@ -1,7 +1,4 @@
-"""Files for hosting: settings are documented and read; the balancer, the supervisor and the image's health check.
-
-    pytest tests/test_deploy.py
-"""
+"""Files for hosting: settings are documented and read; the balancer, the supervisor and the image's health check."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""README, docs, CONTRIBUTING, guide, cards and code agree in numbers, commands, paths, and rules for imports.
-
-pytest tests/test_docs.py
-"""
+"""README, docs, CONTRIBUTING, guide, cards and code agree in numbers, commands, paths, and rules for imports."""
 
 from __future__ import annotations
 

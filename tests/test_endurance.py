@@ -1,7 +1,4 @@
-"""A short version of `python -m tests.endurance`: its visitors work, and exceeded limits are reported.
-
-pytest tests/test_endurance.py
-"""
+"""A short version of `python -m tests.endurance`: its visitors work, and exceeded limits are reported."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The Docker image: an empty folder with the files that it would have, where its command serves every page.
-
-    pytest tests/test_image.py
-"""
+"""The Docker image: an empty folder with the files that it would have, where its command serves every page."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 If PyTorch's index can be reached, torch is installed without CUDA. Otherwise torch comes from the ordinary index.
 The tests use two package indexes in a folder, whose wheels are empty.
-
-    pytest tests/test_install.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The wheel contains the packages inside `attention_lab`, and works in an environment without the repository.
-
-pytest tests/test_package.py
-"""
+"""The wheel contains the packages inside `attention_lab`, and works in an environment without the repository."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Runs a short version of `python -m tests.protocol`, and checks the generated messages.
-
-pytest tests/test_protocol.py
-"""
+"""Runs a short version of `python -m tests.protocol`, and checks the generated messages."""
 
 from __future__ import annotations
 

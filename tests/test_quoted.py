@@ -1,7 +1,4 @@
-"""Tests of tests/quoted.py, which finds quotations of texts that were edited or removed.
-
-    pytest tests/test_quoted.py
-"""
+"""Tests of tests/quoted.py, which finds quotations of texts that were edited or removed."""
 
 from __future__ import annotations
 

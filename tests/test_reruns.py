@@ -1,7 +1,4 @@
-"""Tests that passed only when repeated are counted and limited.
-
-pytest tests/test_reruns.py
-"""
+"""Tests that passed only when repeated are counted and limited."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """The app depends on undocumented names inside Streamlit; each of them exists in the installed version.
 
-    pytest tests/test_streamlit.py
-
 The names are in assets/style.css and components/runtime/streamlit.js, and in no other style sheet or module.
 """
 

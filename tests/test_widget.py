@@ -1,7 +1,4 @@
-"""The notebook widget: its events, values and picture without a kernel, and its script in a browser.
-
-pytest tests/test_widget.py
-"""
+"""The notebook widget: its events, values and picture without a kernel, and its script in a browser."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tests of app/server/caches.py: each cache stays within its limit of entries or bytes.
-
-    pytest tests/app/test_caches.py
-"""
+"""Tests of app/server/caches.py: each cache stays within its limit of entries or bytes."""
 
 from __future__ import annotations
 

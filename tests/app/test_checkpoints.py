@@ -1,7 +1,4 @@
-"""Checkpoints of a released model's training: loading them, their slider in the Lab, and their part of the link.
-
-pytest tests/app/test_checkpoints.py
-"""
+"""Checkpoints of a released model's training: loading them, their slider in the Lab, and their part of the link."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The Chinese term for a head: in full (注意力头) at its first mention, then short (头).
-
-    pytest tests/app/test_chinese_terms.py
-"""
+"""The Chinese term for a head: in full (注意力头) at its first mention, then short (头)."""
 
 from __future__ import annotations
 

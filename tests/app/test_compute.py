@@ -1,7 +1,4 @@
-"""Tests of app/compute.py: cached traces, sketches of large maps, missing constant matrices, equal folder names.
-
-pytest tests/app/test_compute.py
-"""
+"""Tests of app/compute.py: cached traces, sketches of large maps, missing constant matrices, equal folder names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Damaged files: the page names the file and a command that restores it; other models and pages still work.
-
-pytest tests/app/test_damage.py
-"""
+"""Damaged files: the page names the file and a command that restores it; other models and pages still work."""
 
 from __future__ import annotations
 

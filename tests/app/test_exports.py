@@ -1,7 +1,4 @@
-"""Tests of exported files: they contain the values of the trace.
-
-pytest tests/app/test_exports.py
-"""
+"""Tests of exported files: they contain the values of the trace."""
 
 from __future__ import annotations
 

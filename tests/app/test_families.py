@@ -1,7 +1,4 @@
-"""Tests of families of models: comparison in the Lab, the prediction that a translation shows, and measured lengths.
-
-pytest tests/app/test_families.py
-"""
+"""Tests of families of models: comparison in the Lab, the prediction that a translation shows, and measured lengths."""
 
 from __future__ import annotations
 

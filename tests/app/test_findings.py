@@ -1,7 +1,4 @@
-"""The page Findings: its payload has the numbers and verdicts of verdicts.json; events, links and charts.
-
-pytest tests/app/test_findings.py
-"""
+"""The page Findings: its payload has the numbers and verdicts of verdicts.json; events, links and charts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Forged widget values change nothing and raise no exception.
-
-    pytest tests/app/test_forged.py
-"""
+"""Forged widget values change nothing and raise no exception."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tests of generation with limited memory, and of the perplexity curve.
-
-    pytest tests/app/test_forgetting.py
-"""
+"""Tests of generation with limited memory, and of the perplexity curve."""
 
 from __future__ import annotations
 

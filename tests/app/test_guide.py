@@ -1,7 +1,4 @@
-"""The guide: its sections, its length, and that its code, names and links are true.
-
-pytest tests/app/test_guide.py
-"""
+"""The guide: its sections, its length, and that its code, names and links are true."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The theme's background and the style sheet are inserted into Streamlit's page, and into nothing else.
-
-    pytest tests/app/test_inserted_style.py
-"""
+"""The theme's background and the style sheet are inserted into Streamlit's page, and into nothing else."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tests of background jobs: progress, completion, and error messages.
-
-pytest tests/app/test_jobs.py
-"""
+"""Tests of background jobs: progress, completion, and error messages."""
 
 from __future__ import annotations
 

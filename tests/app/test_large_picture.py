@@ -1,7 +1,4 @@
-"""Tests of the position of the looking word, and of the scale that applies to all heads, from links and from events.
-
-pytest tests/app/test_large_picture.py
-"""
+"""Tests of the position of the looking word, and of the scale that applies to all heads, from links and from events."""
 
 from __future__ import annotations
 

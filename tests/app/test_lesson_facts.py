@@ -1,8 +1,6 @@
 """Measures every claim of the lessons.
 
 If a retrained model contradicts a lesson, a test fails and quotes the lesson's words.
-
-    pytest tests/app/test_lesson_facts.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Every step of every lesson, in both languages: what the Lab shows before the guess, after it, and after the task.
 
-pytest tests/app/test_lesson_screens.py
-
 Numbers from model cards, studies, predictions and contributions are searched in the Lab's payload before and after the
 task. Attention weights are read off the picture, and numbers from papers are not on the page.
 """

@@ -1,6 +1,4 @@
 """Tests of lessons: file format, conditions, opening and completing steps, and leaving a lesson without loss of state.
-
-pytest tests/app/test_lessons.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Tests of the limits per minute in hosted mode. Outside hosted mode nothing is limited.
-
-pytest tests/app/test_limits.py
-"""
+"""Tests of the limits per minute in hosted mode. Outside hosted mode nothing is limited."""
 
 from __future__ import annotations
 

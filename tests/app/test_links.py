@@ -1,7 +1,4 @@
-"""Tests of links that older versions wrote, and of links to models that are not installed.
-
-pytest tests/app/test_links.py
-"""
+"""Tests of links that older versions wrote, and of links to models that are not installed."""
 
 from __future__ import annotations
 

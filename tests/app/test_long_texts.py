@@ -1,7 +1,4 @@
-"""A text of several megabytes slows down only the session that sent it, and only its beginning is processed.
-
-pytest tests/app/test_long_texts.py
-"""
+"""A text of several megabytes slows down only the session that sent it, and only its beginning is processed."""
 
 from __future__ import annotations
 

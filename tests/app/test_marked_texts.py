@@ -1,7 +1,4 @@
-"""Texts in the code are marked for translation, tips are in the glossary, and fragments set their language.
-
-    pytest tests/app/test_marked_texts.py
-"""
+"""Texts in the code are marked for translation, tips are in the glossary, and fragments set their language."""
 
 from __future__ import annotations
 

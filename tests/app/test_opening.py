@@ -1,7 +1,4 @@
-"""The start page: its sentences are true of the model, and its buttons do what they say.
-
-pytest tests/app/test_opening.py
-"""
+"""The start page: its sentences are true of the model, and its buttons do what they say."""
 
 from __future__ import annotations
 

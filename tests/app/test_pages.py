@@ -1,8 +1,6 @@
 """Tests of the pages without a browser: the payloads for the components, for valid and invalid states.
 
 A payload is unpacked by the inverse function of the packer. Clicks on components are tested in tests/e2e.
-
-pytest tests/app/test_pages.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The served app with a base path, on the visitor's own machine: gate, limits and health check work.
-
-    pytest tests/app/test_served.py
-"""
+"""The served app with a base path, on the visitor's own machine: gate, limits and health check work."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Links pasted into chat programs and e-mails open the same state: no program's link detection cuts them off.
-
-pytest tests/app/test_shared_links.py
-"""
+"""Links pasted into chat programs and e-mails open the same state: no program's link detection cuts them off."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The table of models on the page Models: every model has a dot, and a press opens it in the Lab.
-
-pytest tests/app/test_shelf.py
-"""
+"""The table of models on the page Models: every model has a dot, and a press opens it in the Lab."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tests of links and history: a link restores every state, reading a link never fails, undo and redo are exact.
-
-pytest tests/app/test_state.py
-"""
+"""Tests of links and history: a link restores every state, reading a link never fails, undo and redo are exact."""
 
 from dataclasses import replace
 from urllib.parse import parse_qsl

@@ -1,7 +1,4 @@
-"""Tests of the middleware that compresses static files.
-
-pytest tests/app/test_static_files.py
-"""
+"""Tests of the middleware that compresses static files."""
 
 from __future__ import annotations
 

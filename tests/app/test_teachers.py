@@ -1,7 +1,4 @@
-"""The page for teachers agrees with the lessons, and its links open the steps that it names.
-
-pytest tests/app/test_teachers.py
-"""
+"""The page for teachers agrees with the lessons, and its links open the steps that it names."""
 
 from __future__ import annotations
 

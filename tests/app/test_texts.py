@@ -1,7 +1,4 @@
-"""Tests of translations: every string is in the visitor's language, and the catalogues are complete.
-
-pytest tests/app/test_texts.py
-"""
+"""Tests of translations: every string is in the visitor's language, and the catalogues are complete."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The citation that visitors copy in the browser agrees with CITATION.cff.
-
-pytest tests/components/test_citation.py
-"""
+"""The citation that visitors copy in the browser agrees with CITATION.cff."""
 
 from components.library.citation import FILE, LINK, bibtex
 

@@ -1,7 +1,4 @@
-"""Events from the browser arrive exactly once and in order, and no event raises an error.
-
-pytest tests/components/test_mounting.py
-"""
+"""Events from the browser arrive exactly once and in order, and no event raises an error."""
 
 from __future__ import annotations
 

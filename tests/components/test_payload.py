@@ -1,7 +1,4 @@
-"""Packing and unpacking does not change a payload. Thumbnails show the largest weights of each map.
-
-pytest tests/components
-"""
+"""Packing and unpacking does not change a payload. Thumbnails show the largest weights of each map."""
 
 from __future__ import annotations
 

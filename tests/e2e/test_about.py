@@ -1,7 +1,4 @@
-"""The guide in a real browser: its list of sections, links to sections and terms, and the tips that lead to terms.
-
-    pytest tests/e2e/test_about.py
-"""
+"""The guide in a real browser: its list of sections, links to sections and terms, and the tips that lead to terms."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""WCAG 2.2 AA, checked by axe-core on every page, in both themes and all languages: there is no violation.
-
-pytest tests/e2e/test_accessibility.py
-"""
+"""WCAG 2.2 AA, checked by axe-core on every page, in both themes and all languages: there is no violation."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Invalid input that is typed, pasted or opened gives a clear message; no state is lost and nothing is executed.
-
-pytest tests/e2e/test_bad_input.py
-"""
+"""Invalid input that is typed, pasted or opened gives a clear message; no state is lost and nothing is executed."""
 
 from __future__ import annotations
 

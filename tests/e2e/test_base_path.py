@@ -1,7 +1,4 @@
-"""The app below a base path in a real browser: library, text box, events and health check.
-
-    pytest tests/e2e/test_base_path.py
-"""
+"""The app below a base path in a real browser: library, text box, events and health check."""
 
 from __future__ import annotations
 

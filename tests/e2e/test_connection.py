@@ -1,8 +1,6 @@
 """A lost connection in a real browser: the page reports it, keeps the edits, and sends them when it is back.
 
 Afterwards all parts of the page show the same state.
-
-pytest tests/e2e/test_connection.py
 """
 
 from __future__ import annotations

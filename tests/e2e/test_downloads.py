@@ -1,7 +1,4 @@
-"""Tests of exports in a real browser: images, tables, pages that work offline, all numbers; themes.
-
-pytest tests/e2e/test_downloads.py
-"""
+"""Tests of exports in a real browser: images, tables, pages that work offline, all numbers; themes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The queue of events in a real browser: no edit is lost, and values are marked as old until they are recomputed.
-
-pytest tests/e2e/test_edits.py
-"""
+"""The queue of events in a real browser: no edit is lost, and values are marked as old until they are recomputed."""
 
 from __future__ import annotations
 

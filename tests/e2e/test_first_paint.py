@@ -1,7 +1,4 @@
-"""The page is drawn with the theme's background and with our style sheet from its first frame on.
-
-pytest tests/e2e/test_first_paint.py
-"""
+"""The page is drawn with the theme's background and with our style sheet from its first frame on."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """The app in hosted mode: pages work under the security headers, and closed routes are closed.
 
 Allowed sites can embed the app.
-
-pytest tests/e2e/test_host.py
 """
 
 from __future__ import annotations

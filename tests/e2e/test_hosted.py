@@ -1,7 +1,4 @@
-"""Tests that a host loses no state: after restarts, with fast typing, and with late events.
-
-pytest tests/e2e/test_hosted.py
-"""
+"""Tests that a host loses no state: after restarts, with fast typing, and with late events."""
 
 from __future__ import annotations
 

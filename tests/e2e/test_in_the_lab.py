@@ -1,7 +1,4 @@
-"""The Lab in a real browser: typing and pruning change the answer, every state has a link, and its tools work.
-
-pytest tests/e2e/test_in_the_lab.py
-"""
+"""The Lab in a real browser: typing and pruning change the answer, every state has a link, and its tools work."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Languages and tooltips in a real browser.
-
-pytest tests/e2e/test_languages.py
-"""
+"""Languages and tooltips in a real browser."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The Lab, the start page and the page for teachers in large type, on projectors of 1280x800 and 1920x1080 pixels.
-
-    pytest tests/e2e/test_large_type.py
-"""
+"""The Lab, the start page and the page for teachers in large type, on projectors of 1280x800 and 1920x1080 pixels."""
 
 from __future__ import annotations
 

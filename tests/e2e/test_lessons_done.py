@@ -1,6 +1,4 @@
 """The start page and the lessons on the Lab, by clicks in every language, by keyboard, and on the screens of a class.
-
-pytest tests/e2e/test_lessons_done.py
 """
 
 from __future__ import annotations

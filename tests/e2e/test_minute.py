@@ -1,7 +1,5 @@
 """First and later visits in a real browser: the first minute by clicks, the ways to leave it and to begin it again, and
 the place to which a visitor comes back.
-
-    pytest tests/e2e/test_minute.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The app on a phone: places that a finger can hit, menus inside the window, the start page.
-
-pytest tests/e2e/test_phone.py
-"""
+"""The app on a phone: places that a finger can hit, menus inside the window, the start page."""
 
 from __future__ import annotations
 

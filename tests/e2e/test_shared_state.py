@@ -1,6 +1,4 @@
 """Links in a real browser: they restore the whole state, old ones open the Lab, and visitors never affect each other.
-
-pytest tests/e2e/test_shared_state.py
 """
 
 from __future__ import annotations

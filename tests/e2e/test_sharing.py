@@ -1,7 +1,4 @@
-"""The link as a QR code, for a class that opens the shown state by scanning it.
-
-    pytest tests/e2e/test_sharing.py
-"""
+"""The link as a QR code, for a class that opens the shown state by scanning it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The page Findings in a browser: marks, keys, links, widths, downloads, and a damaged file.
-
-pytest tests/e2e/test_statements.py
-"""
+"""The page Findings in a browser: marks, keys, links, widths, downloads, and a damaged file."""
 
 from __future__ import annotations
 

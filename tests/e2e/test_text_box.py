@@ -1,7 +1,4 @@
-"""The text box in a real browser: each key, undo, composed characters, height, long texts, screen readers.
-
-pytest tests/e2e/test_text_box.py
-"""
+"""The text box in a real browser: each key, undo, composed characters, height, long texts, screen readers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The layout on screens of different widths: header, tiles, answer, and no page that slides sideways.
-
-    pytest tests/e2e/test_widths.py
-"""
+"""The layout on screens of different widths: header, tiles, answer, and no page that slides sideways."""
 
 from __future__ import annotations
 

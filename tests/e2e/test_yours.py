@@ -1,7 +1,4 @@
-"""The page Your model in a real browser: folders of foreign models, and folders that cannot be opened.
-
-    pytest tests/e2e/test_yours.py
-"""
+"""The page Your model in a real browser: folders of foreign models, and folders that cannot be opened."""
 
 from __future__ import annotations
 

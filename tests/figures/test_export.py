@@ -1,7 +1,4 @@
-"""Tests of chart files, and of the Vega script that the browser loads.
-
-pytest tests/figures/test_export.py
-"""
+"""Tests of chart files, and of the Vega script that the browser loads."""
 
 from __future__ import annotations
 

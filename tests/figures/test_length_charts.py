@@ -1,7 +1,4 @@
-"""Charts over text length: the vertical axes show the lines, and a ring outside their range is drawn at the edge.
-
-    pytest tests/figures/test_length_charts.py
-"""
+"""Charts over text length: the vertical axes show the lines, and a ring outside their range is drawn at the edge."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
 """Tests of the large pattern and of the mask F in 3-D: their numbers, the escaping of tokens, and their largest size.
-
-    pytest tests/figures/test_pattern.py
 """
 
 from __future__ import annotations

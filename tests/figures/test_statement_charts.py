@@ -1,7 +1,4 @@
-"""Tests of the charts of statements, and of properties that all line charts share.
-
-pytest tests/figures/test_statement_charts.py
-"""
+"""Tests of the charts of statements, and of properties that all line charts share."""
 
 from __future__ import annotations
 

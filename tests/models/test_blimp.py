@@ -1,7 +1,4 @@
-"""Probabilities of sentences against explicit sums, and the copy of BLiMP in the repository.
-
-    pytest tests/models/test_blimp.py
-"""
+"""Probabilities of sentences against explicit sums, and the copy of BLiMP in the repository."""
 
 from __future__ import annotations
 

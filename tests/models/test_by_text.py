@@ -1,7 +1,4 @@
-"""Tests of per-text losses: their mean is the reported metric, and their spread gives its standard error.
-
-pytest tests/models/test_by_text.py
-"""
+"""Tests of per-text losses: their mean is the reported metric, and their spread gives its standard error."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Multiple choice: probabilities of endings equal sums token by token; the data sets of the repository are complete.
-
-    pytest tests/models/test_choices.py
-"""
+"""Multiple choice: probabilities of endings equal sums token by token; the data sets of the repository are complete."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tests of the measurements that only claims use, on known texts and times.
-
-    pytest tests/models/test_claim_measures.py
-"""
+"""Tests of the measurements that only claims use, on known texts and times."""
 
 from __future__ import annotations
 

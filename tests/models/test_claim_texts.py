@@ -1,6 +1,4 @@
 """Verdicts under resampling of texts: a statement that holds for the means is not clear if single texts contradict it.
-
-pytest tests/models/test_claim_texts.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Tests of the claims: the sources' values confirm each claim, other values do not, and missing data give a verdict.
-
-    pytest tests/models/test_claims.py
-"""
+"""Tests of the claims: the sources' values confirm each claim, other values do not, and missing data give a verdict."""
 
 from __future__ import annotations
 

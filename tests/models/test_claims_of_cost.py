@@ -1,7 +1,4 @@
-"""Tests of the claims about memory and speed: missing rows, missing models, and budgets of memory.
-
-    pytest tests/models/test_claims_of_cost.py
-"""
+"""Tests of the claims about memory and speed: missing rows, missing models, and budgets of memory."""
 
 from __future__ import annotations
 

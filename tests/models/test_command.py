@@ -1,7 +1,4 @@
-"""Tests of the command line of studies: written files, repeated runs, and messages for invalid input.
-
-    pytest tests/models/test_command.py
-"""
+"""Tests of the command line of studies: written files, repeated runs, and messages for invalid input."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tables as CSV: spreadsheets read every field as a text or a number, and the fields can be read again.
-
-    pytest tests/models/test_csv_table.py
-"""
+"""Tables as CSV: spreadsheets read every field as a text or a number, and the fields can be read again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tests of encoders that are trained only for studies: their stored files and interrupted trainings.
-
-pytest tests/models/test_encoders.py
-"""
+"""Tests of encoders that are trained only for studies: their stored files and interrupted trainings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Jobs give the same results in this process and in several processes.
-
-    pytest tests/models/test_executor.py
-"""
+"""Jobs give the same results in this process and in several processes."""
 
 from __future__ import annotations
 

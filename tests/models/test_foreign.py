@@ -2,8 +2,6 @@
 
 A plan has the same effect as the same change made by hooks. Maps equal `output_attentions` of this model, and no plan
 leaves anything on a model.
-
-pytest tests/models/test_foreign.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Models as people bring them, by kind: each opens and answers right, or is refused with the true reason.
-
-    pytest tests/models/test_foreign_brought.py
-"""
+"""Models as people bring them, by kind: each opens and answers right, or is refused with the true reason."""
 
 from __future__ import annotations
 

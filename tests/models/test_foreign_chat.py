@@ -1,7 +1,4 @@
-"""Chat templates: the tokens equal transformers' own, the added tokens are marked, and a template is never trusted.
-
-pytest tests/models/test_foreign_chat.py
-"""
+"""Chat templates: the tokens equal transformers' own, the added tokens are marked, and a template is never trusted."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""PAPA's constant matrices for foreign models: positions on the grid, denominators, and slices for short texts.
-
-pytest tests/models/test_foreign_constants.py
-"""
+"""PAPA's constant matrices for foreign models: positions on the grid, denominators, and slices for short texts."""
 
 from __future__ import annotations
 

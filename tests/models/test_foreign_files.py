@@ -1,7 +1,4 @@
-"""Tests of model folders: which folders may be opened, and the reason of each refusal.
-
-pytest tests/models/test_foreign_files.py
-"""
+"""Tests of model folders: which folders may be opened, and the reason of each refusal."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Tests of the Hugging Face Hub with replaced functions and no network.
 
 They cover sizes, downloads, errors, hosted mode, and the model cache.
-
-pytest tests/models/test_foreign_hub.py
 """
 
 from __future__ import annotations

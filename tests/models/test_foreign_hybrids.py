@@ -1,6 +1,4 @@
 """Hybrid models, in which only some layers have attention maps: the checks of test_foreign.py on their softmax layers.
-
-pytest tests/models/test_foreign_hybrids.py
 """
 
 from __future__ import annotations

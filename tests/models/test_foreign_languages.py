@@ -1,7 +1,4 @@
-"""Translation models as published on the Hub: SentencePiece models with other ids, and a selectable language.
-
-pytest tests/models/test_foreign_languages.py
-"""
+"""Translation models as published on the Hub: SentencePiece models with other ids, and a selectable language."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 They cover rotary tables that grow, windows, memory, non-finite values, and models that attend to the token that they
 would predict.
-
-pytest tests/models/test_foreign_lengths.py
 """
 
 from __future__ import annotations

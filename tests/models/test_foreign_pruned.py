@@ -1,7 +1,4 @@
-"""Checkpoints that transformers 4 pruned: their weights lack the heads listed in config.json as pruned.
-
-pytest tests/models/test_foreign_pruned.py
-"""
+"""Checkpoints that transformers 4 pruned: their weights lack the heads listed in config.json as pruned."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Every refusal in models/labs/foreign/refusals.py, provoked by a tiny model.
-
-    pytest tests/models/test_foreign_refusals.py
-"""
+"""Every refusal in models/labs/foreign/refusals.py, provoked by a tiny model."""
 
 from __future__ import annotations
 

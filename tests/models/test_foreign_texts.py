@@ -1,8 +1,6 @@
 """Input and output of foreign models: tokens and positions, hidden words, pairs, classes, images, generation.
 
 One test uses a real pretrained encoder.
-
-pytest tests/models/test_foreign_texts.py
 """
 
 from __future__ import annotations

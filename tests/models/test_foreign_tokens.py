@@ -1,7 +1,4 @@
-"""Display of foreign models' tokens: parts of characters, brackets, control characters, ids without an embedding.
-
-pytest tests/models/test_foreign_tokens.py
-"""
+"""Display of foreign models' tokens: parts of characters, brackets, control characters, ids without an embedding."""
 
 from __future__ import annotations
 

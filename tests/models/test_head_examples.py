@@ -1,7 +1,4 @@
-"""Examples of heads against loops over the attention patterns, and held-out texts.
-
-pytest tests/models/test_head_examples.py
-"""
+"""Examples of heads against loops over the attention patterns, and held-out texts."""
 
 from __future__ import annotations
 

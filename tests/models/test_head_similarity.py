@@ -1,7 +1,4 @@
-"""Pairwise similarity of heads against loops, against models/nets/disagreement.py, and on whole models.
-
-    pytest tests/models/test_head_similarity.py
-"""
+"""Pairwise similarity of heads against loops, against models/nets/disagreement.py, and on whole models."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Folders that would block, fill or kill the process that reads them are refused, each for its own reason.
-
-pytest tests/models/test_hostile_folders.py
-"""
+"""Folders that would block, fill or kill the process that reads them are refused, each for its own reason."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The statements about trainings are computed from cards and sweeps.
-
-pytest tests/models/test_method.py
-"""
+"""The statements about trainings are computed from cards and sweeps."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tests of pruning orders (by measured values, random, by learned gates) and of the plans made from them.
-
-pytest tests/models/test_orders.py
-"""
+"""Tests of pruning orders (by measured values, random, by learned gates) and of the plans made from them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The study of constant attention (PAPA): constants by algebra, plans on batches, probes by seed.
-
-pytest tests/models/test_papa.py
-"""
+"""The study of constant attention (PAPA): constants by algebra, plans on batches, probes by seed."""
 
 from __future__ import annotations
 

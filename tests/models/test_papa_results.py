@@ -1,7 +1,4 @@
-"""The study of constant attention (PAPA): stored results, derived numbers, and the claim that uses them.
-
-pytest tests/models/test_papa_results.py
-"""
+"""The study of constant attention (PAPA): stored results, derived numbers, and the claim that uses them."""
 
 from __future__ import annotations
 

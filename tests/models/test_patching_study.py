@@ -1,7 +1,5 @@
 """The study of the heads that patching finds: its pairs of prompts, pruning of the heads by hand, and its stored
 numbers.
-
-pytest tests/models/test_patching_study.py
 """
 
 from __future__ import annotations

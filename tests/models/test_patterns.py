@@ -1,8 +1,6 @@
 """Scores of attention patterns (previous, same, first, induction token) equal a direct count.
 
 A model with such heads has high scores.
-
-pytest tests/models/test_patterns.py
 """
 
 from __future__ import annotations

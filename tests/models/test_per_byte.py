@@ -1,7 +1,4 @@
-"""The loss per byte does not depend on how a tokenizer cuts the text.
-
-pytest tests/models/test_per_byte.py
-"""
+"""The loss per byte does not depend on how a tokenizer cuts the text."""
 
 from __future__ import annotations
 

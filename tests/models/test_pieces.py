@@ -1,7 +1,4 @@
-"""Names in word pieces: the pairs of tokens, and the measured values against the trace of a single text.
-
-pytest tests/models/test_pieces.py
-"""
+"""Names in word pieces: the pairs of tokens, and the measured values against the trace of a single text."""
 
 from __future__ import annotations
 

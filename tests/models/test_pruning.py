@@ -1,8 +1,6 @@
 """Tests of studies/corpus/pruning.py: losses of plans that prune more and more heads, each stored.
 
 Losses with each single head pruned are tested too.
-
-pytest tests/models/test_pruning.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Tests of quoted user text in messages: it is short and visible, and cannot reverse the direction of the sentence.
-
-pytest tests/models/test_quoting.py
-"""
+"""Tests of quoted user text in messages: it is short and visible, and cannot reverse the direction of the sentence."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Released models outside the installation are downloaded from a Hub repository, and their files are checked.
-
-    pytest tests/models/test_released.py
-"""
+"""Released models outside the installation are downloaded from a Hub repository, and their files are checked."""
 
 from __future__ import annotations
 

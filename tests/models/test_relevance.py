@@ -1,7 +1,4 @@
-"""Relevance is conserved and equals that of the same rules written as plain loops.
-
-pytest tests/models/test_relevance.py
-"""
+"""Relevance is conserved and equals that of the same rules written as plain loops."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Models without some heads give the same results as with gates of 0, with fewer multiplications.
-
-pytest tests/models/test_removed_heads.py
-"""
+"""Models without some heads give the same results as with gates of 0, with fewer multiplications."""
 
 from __future__ import annotations
 

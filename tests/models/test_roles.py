@@ -1,7 +1,4 @@
-"""Roles of heads on constructed maps, sentences with trees, positions of tokens in their text, rank correlations.
-
-pytest tests/models/test_roles.py
-"""
+"""Roles of heads on constructed maps, sentences with trees, positions of tokens in their text, rank correlations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Row sums of relu² attention: at every length and setting, constant heads have the row sums of computed heads.
-
-pytest tests/models/test_row_sums.py
-"""
+"""Row sums of relu² attention: at every length and setting, constant heads have the row sums of computed heads."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Sampling of tokens against a reference that sorts and adds probabilities, and against transformers' top-p.
-
-pytest tests/models/test_sampling.py
-"""
+"""Sampling of tokens against a reference that sorts and adds probabilities, and against transformers' top-p."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Saved models: `from_pretrained` of plain transformers returns a model with the same results as under the plan.
-
-pytest tests/models/test_saving.py
-"""
+"""Saved models: `from_pretrained` of plain transformers returns a model with the same results as under the plan."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The parts of a score sum to the score of the model in float64; single parts equal parts computed by hand.
-
-pytest tests/models/test_score_parts.py
-"""
+"""The parts of a score sum to the score of the model in float64; single parts equal parts computed by hand."""
 
 from __future__ import annotations
 

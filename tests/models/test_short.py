@@ -1,7 +1,4 @@
-"""Short trainings store one metric per seed, and no model.
-
-pytest tests/models/test_short.py
-"""
+"""Short trainings store one metric per seed, and no model."""
 
 from __future__ import annotations
 

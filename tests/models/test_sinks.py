@@ -1,7 +1,4 @@
-"""Attention sinks and computed gates: of our models, against a trace and a plan; of an imported model, as a column.
-
-pytest tests/models/test_sinks.py
-"""
+"""Attention sinks and computed gates: of our models, against a trace and a plan; of an imported model, as a column."""
 
 from __future__ import annotations
 

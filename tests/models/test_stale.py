@@ -1,7 +1,4 @@
-"""Tests that outdated measurements are detected, and that released models are reported completely.
-
-    pytest tests/models/test_stale.py
-"""
+"""Tests that outdated measurements are detected, and that released models are reported completely."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Summary and Dialogue: splits, cutting of texts, metrics, and models whose text and target limits differ.
-
-pytest tests/models/test_summary_dialogue.py
-"""
+"""Summary and Dialogue: splits, cutting of texts, metrics, and models whose text and target limits differ."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Transfer of Synthesizers: fine-tuning, stored results, and the two statements that use the results.
-
-pytest tests/models/test_transfer.py
-"""
+"""Transfer of Synthesizers: fine-tuning, stored results, and the two statements that use the results."""
 
 from __future__ import annotations
 

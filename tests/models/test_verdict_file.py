@@ -1,7 +1,4 @@
-"""verdicts.json contains the verdicts that the rules give for the stored measurements, and is read back unchanged.
-
-pytest tests/models/test_verdict_file.py
-"""
+"""verdicts.json contains the verdicts that the rules give for the stored measurements, and is read back unchanged."""
 
 from __future__ import annotations
 

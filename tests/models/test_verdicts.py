@@ -1,7 +1,4 @@
-"""Tests of the tests of a statement's parts, on synthetic numbers.
-
-    pytest tests/models/test_verdicts.py
-"""
+"""Tests of the tests of a statement's parts, on synthetic numbers."""
 
 from __future__ import annotations
 
