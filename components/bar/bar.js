@@ -86,7 +86,6 @@ function create(state) {
       { text: _('Undo'), act: act('undo'), disabled: !state.data.undo },
       { text: _('Redo'), act: act('redo'), disabled: !state.data.redo },
       { text: _('Share'), act: sharing.open },
-      ...others(state).map(([language, text]) => ({ text, act: () => chooseLanguage(state, language) })),
       large(),
     ],
   });

@@ -24,8 +24,9 @@ def test_places_buttons_and_menus_are_as_large_as_a_finger_and_inside_the_window
     page = visit(phone=True, model="stories-selective", lang=language)
     places = page.locator(".tabs a")
     expect(places).to_have_count(6)
-    for one in [*map(box, places.all()), *map(box, page.locator(".right > .find, .right .with-menu > button:visible")
-                                              .all())]:
+    expect(page.locator(".languages button")).to_be_visible()
+    buttons = page.locator(".right > .find, .languages button, .right .with-menu > button:visible")
+    for one in [*map(box, places.all()), *map(box, buttons.all())]:
         assert one["height"] >= 44 and one["x"] >= 0 and one["right"] <= 390
     bar = box(page.locator(".phone-bar"))
     assert bar["bottom"] <= box(places.first)["y"] + 1
