@@ -9,10 +9,11 @@ from components.mounting import Content, OnEvent, component
 
 
 class Dot(TypedDict):
-    """A model: its name, its title and its score on held-out texts in words."""
+    """A model: its name, its title, its short name in charts, and its score on held-out texts in words."""
 
     name: str
     title: str
+    label: str
     score: str
 
 

@@ -1,4 +1,5 @@
 // A table of models: a row per way to attend, a column per task, a dot per model. A press on a dot opens the model.
+// Several dots of one cell have visible names.
 
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
@@ -16,13 +17,17 @@ function create(state) {
 
 function update({ table }, { tasks, rows, present }) {
   const head = make('tr', {}, cell('th', 'col', _('Attention')), ...tasks.map(task => cell('th', 'col', task)));
-  const dot = ({ name, title, score }, task) =>
+  const dot = ({ name, title, label, score }, task, isOne) =>
     make('button', {
       type: 'button',
+      textContent: isOne ? '' : label,
       className: name === present ? 'dot present' : 'dot',
       title: score ? `${title}: ${score}` : title,
       dataset: { name },
-      attributes: { 'aria-label': `${title}, ${task}`, ...(name === present && { 'aria-current': 'true' }) },
+      attributes: {
+        'aria-label': `${isOne ? title : label}, ${task}`,
+        ...(name === present && { 'aria-current': 'true' }),
+      },
     });
   table.replaceChildren(
     make('thead', {}, head),
@@ -36,7 +41,9 @@ function update({ table }, { tasks, rows, present }) {
           'tr',
           {},
           name,
-          ...cells.map((dots, index) => make('td', {}, ...dots.map(each => dot(each, tasks[index])))),
+          ...cells.map((dots, index) =>
+            make('td', {}, ...dots.map(each => dot(each, tasks[index], dots.length === 1))),
+          ),
         );
       }),
     ),

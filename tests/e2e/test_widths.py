@@ -54,6 +54,19 @@ def test_the_names_of_the_places_are_apart_in_one_line(visit: Callable[..., Page
         assert boxes[-1]["right"] <= width, width
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_models_of_one_cell_have_different_names_in_view(visit: Callable[..., Page], lang: str):
+    page = visit(wait=False, page="yours", model="stories-selective", lang=lang)
+    page.locator("td button").first.wait_for(timeout=30_000)
+    for width in (390, 768, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        cells = page.locator("td:has(button + button)").evaluate_all(f"""all => all.map(its => ({{
+            names: [...its.children].map(each => each.innerText), over: Math.max(...[...its.children].map({OVER})),
+            size: parseFloat(getComputedStyle(its.firstChild).fontSize)}}))""")
+        assert len(cells) >= 3 and all(len({*cell["names"]} - {""}) == len(cell["names"]) for cell in cells), width
+        assert all(cell["over"] <= 0 and cell["size"] >= 13 for cell in cells), width
+
+
 def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page]):
     """No page scrolls sideways on a phone. A table that is too wide has its own scroll bar."""
     page = visit(phone=True, model="stories-selective")

@@ -32,7 +32,8 @@ def _rows(known: list[ModelInfo], tasks: list[str]) -> list[Row]:
     for entry in sorted(known, key=lambda entry: bool(entry.base)):
         types.setdefault(entry.attention.title, []).append(entry)
     return [{"title": _(title), "line": _(members[0].line),
-             "cells": [[{"name": entry.name, "title": choosing.name_of(entry), "score": _score(entry.name)}
+             "cells": [[{"name": entry.name, "title": choosing.name_of(entry), "label": _(entry.label),
+                         "score": _score(entry.name)}
                         for entry in members if entry.task.name == task] for task in tasks]}
             for title, members in types.items() if members]
 
