@@ -4,8 +4,6 @@ Results are cached (app/server/caches.py). Each computation counts against the v
 and waits for a turn (app/server/serving.py).
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 

@@ -1,7 +1,5 @@
 """Exports of a trace as NumPy, JSON or CSV files. The server makes them, because the browser has only thumbnails."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

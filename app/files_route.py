@@ -7,8 +7,6 @@ Status codes: 404: no such file, or the session has ended or is in another proce
 (app/server/limits.py), as in app/route.py.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from urllib.parse import quote
 

@@ -3,8 +3,6 @@
     GET {base}/lab/library/VERSION.js
 """
 
-from __future__ import annotations
-
 import functools
 import gzip
 

@@ -1,7 +1,5 @@
 """Functions for Markdown: escape text so that it is shown literally, link papers."""
 
-from __future__ import annotations
-
 import re
 
 # Bidirectional control characters, except the first-strong isolates that models.messages.cut puts around a quotation.

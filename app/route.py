@@ -14,8 +14,6 @@ Streamlit, which begins a new session with the state in the address. 429: the vi
 In a late block, `again` has these milliseconds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

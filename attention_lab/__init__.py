@@ -13,8 +13,6 @@ The public names of `models` are also available here. `attention_lab.figures` cr
 runs studies. A name is imported when it is first used, so `import attention_lab` loads neither torch nor numpy.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from models import extras, lazy

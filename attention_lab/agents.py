@@ -1,7 +1,5 @@
 """The command `mcp`: the functions of `answers` as read-only tools for an agent, with the limits of a public host."""
 
-from __future__ import annotations
-
 import functools
 import os
 import threading

@@ -1,7 +1,5 @@
 """What the command line and the tools of an agent return: JSON values about models, passes and predictions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from learning.loop import Learning

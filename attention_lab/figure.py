@@ -5,8 +5,6 @@ Examples:
     attention-lab figure synthesizer-fixed chart.svg        # .svg, .png, .html, .csv or .json
 """
 
-from __future__ import annotations
-
 import argparse
 from typing import Any, cast
 

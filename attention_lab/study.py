@@ -8,8 +8,6 @@ The wheel contains the data sets of the tasks in TASKS. A clone of the repositor
 (docs/models.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory

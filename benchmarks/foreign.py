@@ -6,8 +6,6 @@ The GPT-2 pass is also compared with TransformerLens with hooks on the same weig
 MiniLM is all-MiniLM-L6-v2 (6 x 12 heads). GPT-2 has 6 x 8 heads with random weights.
 """
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import gc

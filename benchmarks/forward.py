@@ -5,8 +5,6 @@ The plain pass returns logits and the attention patterns of each layer as torch 
 selective mask F, norms and losses as numpy arrays.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The colours of maps and charts, for Python and for the browser."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TypedDict

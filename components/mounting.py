@@ -1,7 +1,5 @@
 """Registers components, mounts them in a Streamlit page, and acknowledges their events."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -5,8 +5,6 @@ header, the header, zeros up to a multiple of 8, the arrays. The browser unpacks
 core/payload.js.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from functools import lru_cache

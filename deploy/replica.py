@@ -8,8 +8,6 @@
 `python -m deploy restart` restarts replicas without an interruption.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import io

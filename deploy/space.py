@@ -3,8 +3,6 @@
 The Hub refuses files outside Git LFS that are binary, so the Space has none of the repository's own files.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

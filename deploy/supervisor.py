@@ -1,7 +1,5 @@
 """Starts replicas and HAProxy, restarts replicas that ended, and restarts single replicas without an interruption."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

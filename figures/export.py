@@ -1,7 +1,5 @@
 """Saves charts as SVG, PNG, HTML, CSV or JSON files, with title, caption and link; needs no browser."""
 
-from __future__ import annotations
-
 import html
 import json
 import textwrap

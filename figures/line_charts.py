@@ -1,7 +1,5 @@
 """Line charts: datasets, table and description of series in panels. figures/plots.py builds the plots."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Tokens are untrusted text. Plotly interprets tags, entities and TeX in every text, so labels are escaped.
 """
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 from typing import Any

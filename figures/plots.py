@@ -1,7 +1,5 @@
 """Creates altair line charts and dot plots. Imported when the first chart is created, because altair loads slowly."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

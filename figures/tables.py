@@ -1,7 +1,5 @@
 """The parts that all altair charts share: data table, description and top-level properties."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass

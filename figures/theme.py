@@ -1,7 +1,5 @@
 """The themes of all charts, from assets/colours.json: light, dark and print, for Vega-Lite and for plotly."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

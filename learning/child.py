@@ -7,8 +7,6 @@ weights, PROBLEM a text for the visitor. The process ends when its standard inpu
 process that started it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """A training as HTML for notebooks: the curve of its accuracy, and a slider over the patterns of all moments."""
 
-from __future__ import annotations
-
 import base64
 import json
 import uuid

@@ -1,7 +1,5 @@
 """Moment: one point of a training; its compact form as bytes, for the browser and for recorded trainings."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

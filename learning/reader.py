@@ -1,7 +1,5 @@
 """SequenceReader: reads sequences such as `a 3 b 8 a` for a task of small trainings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

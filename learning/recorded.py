@@ -9,8 +9,6 @@ stopped. A change of the settings in learning/loop.py makes all results out of d
 changed task, delete its entry.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

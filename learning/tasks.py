@@ -8,8 +8,6 @@
 Every sequence begins with the token `start`.
 """
 
-from __future__ import annotations
-
 import string
 from dataclasses import dataclass
 

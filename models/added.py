@@ -1,7 +1,5 @@
 """Models that were made in this process, such as those of small trainings, by name."""
 
-from __future__ import annotations
-
 from collections import deque
 from weakref import WeakValueDictionary
 

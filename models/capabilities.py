@@ -1,7 +1,5 @@
 """Capabilities that only some models have: abstract classes below Lab. `Explainable.of(lab)` asks for one."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self

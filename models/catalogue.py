@@ -3,8 +3,6 @@
 Descriptions of our models are read from config.json and card.json in their folders.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re

@@ -1,7 +1,5 @@
 """Tables as CSV (RFC 4180), as in components/core/csv.js."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Errors that models raise and pages show."""
 
-from __future__ import annotations
-
 
 class InputError(ValueError):
     """The task cannot tokenise this text; the message is shown to the visitor.

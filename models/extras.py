@@ -1,7 +1,5 @@
 """Optional dependencies: a package that is not installed is named with the command that installs it."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 # extra -> the modules that our code imports from its packages

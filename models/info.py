@@ -1,7 +1,5 @@
 """ModelInfo: the description of one model, available without loading it."""
 
-from __future__ import annotations
-
 import zlib
 from dataclasses import dataclass
 

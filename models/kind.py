@@ -4,8 +4,6 @@ A head's address is (kind, layer, head), in Python, in links and in the browser.
 numpy, so that links and catalogues work without them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Loads models by name and caches the most recently used ones."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """Thumbnails of attention maps, downsampled before they are sent or cached."""
 
-from __future__ import annotations
-
 import numpy
 from numpy import ndarray
 

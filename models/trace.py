@@ -1,7 +1,5 @@
 """Trace: the result of one forward pass; Sketch: the same with thumbnails in place of maps; measures of patterns."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields

@@ -4,8 +4,6 @@ Texts are resampled, not tokens, because neighbouring tokens are not independent
 The random seed is fixed, so a page shows the same numbers every time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

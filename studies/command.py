@@ -6,8 +6,6 @@ Each model is a job of models/training/executor.py. The file of a model is writt
 that a stopped command keeps the finished measurements.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 from collections.abc import Callable, Sequence

@@ -9,8 +9,6 @@ in runs/encoders/NAME/STEPS, with 8-bit weights like the released models. `maske
 in the commands of studies.papa and studies.transfer.transfer_study.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace

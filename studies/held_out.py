@@ -1,7 +1,5 @@
 """Mean losses per text of a released model, on validation or test texts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -3,8 +3,6 @@
 Steps of both models alternate on the same batches, so that other load on the machine affects both models equally.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from pathlib import Path

@@ -21,8 +21,6 @@ and constant matrices are in the run's folder `model`, in the released form: the
 which equals a gate of 0. The models of SHIPPED are released.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import shutil

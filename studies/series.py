@@ -1,7 +1,5 @@
 """Colour and dashes of the series in charts of studies: those of the model that a series belongs to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from models import catalogue

@@ -3,8 +3,6 @@
 A file may have other keys too. A type that is not listed is a JSON object of any content.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, NotRequired
 
 from annotated_types import MinLen

@@ -8,8 +8,6 @@ Only measurements that take minutes are listed. Learned gates, other seeds and w
 checked.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

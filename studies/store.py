@@ -5,8 +5,6 @@ whose weights have been replaced or whose version is old; `python -m studies.sta
 have the card's metric instead of the SHA-256.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Mapping

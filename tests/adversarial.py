@@ -9,8 +9,6 @@ Only exceptions with a message for the visitor (InputError, CheckpointError) may
 state must be restored by the link of this state. No message may contain a bidirectional control character.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging

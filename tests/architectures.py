@@ -1,7 +1,5 @@
 """Writes docs/architectures.md: `python -m tests.architectures` opens a tiny model of every tested architecture."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The running app and a real Chromium, for the browser tests and the benchmarks."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Shared fixtures: hypothesis without deadlines, the folders of the repository and its data, the quick tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

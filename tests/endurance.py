@@ -10,8 +10,6 @@ are over 110% of their values at the start. The command starts the app itself, o
 line of JSON per part, with the machine's load.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

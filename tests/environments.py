@@ -1,7 +1,5 @@
 """Virtual environments with some distributions of the test environment, as links: made in a second, offline."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Synthetic results of the study of constant attention (PAPA), in the format of studies/papa."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs a coroutine although browser tests leave an event loop running in the current thread."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor

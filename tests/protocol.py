@@ -10,8 +10,6 @@ one line of JSON. The exit status is 1 if the other visitor had an error, or if 
 Streamlit's own code raises exceptions at forged values of widgets, in the sender's session only.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

@@ -7,8 +7,6 @@ A literal is reported if it is part of a text in the base's catalogue but of no 
 `not an interface text` is skipped. Nothing is compared if the base is not in this clone.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import contextlib

@@ -4,8 +4,6 @@
     python -m tests.readme_pictures http://localhost:8501    # of an app that already runs
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sys

@@ -4,8 +4,6 @@ A browser, the server and the tests share the processors, so a failed browser te
 printed, and written to `runs/reruns.txt` with the reason for the first failure.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -6,8 +6,6 @@ An edit of a string should break only tests about this string. Each failure name
     python -m tests.rewording --count 10000 tests/app        # every text, to find all such tests at once
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import itertools

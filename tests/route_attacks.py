@@ -3,8 +3,6 @@
 Prints `ready` when the visits are open, and begins when a line arrives. tests/strangers.py measures a neighbour.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -10,8 +10,6 @@ neighbour's p50 and p95 before and during the attack (milliseconds for a new tex
 memory, descriptors and threads the process kept afterwards. The exit status is 1 if a bound in BOUNDS is broken.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

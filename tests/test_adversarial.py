@@ -1,7 +1,5 @@
 """Runs a short version of `python -m tests.adversarial`."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import adversarial

@@ -1,7 +1,5 @@
 """The commands `models`, `run`, `lens`, `contributions` and `learn`, and the same functions as tools over stdio."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

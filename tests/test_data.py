@@ -1,7 +1,5 @@
 """The repository's data sets: every file has the digest in its SOURCE.txt, and every file is listed there."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import importlib

@@ -1,7 +1,5 @@
 """README, docs, CONTRIBUTING, guide, cards and code agree in numbers, commands, paths, and rules for imports."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """A short version of `python -m tests.endurance`: its visitors work, and exceeded limits are reported."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

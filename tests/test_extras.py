@@ -4,8 +4,6 @@
     pytest tests/test_extras.py -m verify        # real environments, installed by pip from the index
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil

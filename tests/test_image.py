@@ -1,7 +1,5 @@
 """The Docker image: an empty folder with the files that it would have, where its command serves every page."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -4,8 +4,6 @@ If PyTorch's index can be reached, torch is installed without CUDA. Otherwise to
 The tests use two package indexes in a folder, whose wheels are empty.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The wheel contains the packages inside `attention_lab`, and works in an environment without the repository."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

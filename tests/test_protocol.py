@@ -1,7 +1,5 @@
 """Runs a short version of `python -m tests.protocol`, and checks the generated messages."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tests of tests/quoted.py, which finds quotations of texts that were edited or removed."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

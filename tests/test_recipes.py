@@ -3,8 +3,6 @@
 It changes as many files as the recipe states.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Tests that passed only when repeated are counted and limited."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

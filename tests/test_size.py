@@ -1,7 +1,5 @@
 """The counts of `tools.size` on a toy checkout, and the comparison with ceilings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`python -m deploy space`: the folder is accepted by a Git server like the Hub's, and its image has the same files."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 The names are in assets/style.css and components/runtime/streamlit.js, and in no other style sheet or module.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from functools import cache

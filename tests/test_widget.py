@@ -1,7 +1,5 @@
 """The notebook widget: its events, values and picture without a kernel, and its script in a browser."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

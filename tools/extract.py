@@ -9,8 +9,6 @@
 After a merge conflict in a catalogue, run the same command, which reads both sides from Git. Commit the result.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import json

@@ -4,8 +4,6 @@ Run this command after `python -m studies.claims --write`, and commit the change
 tests/test_docs.py compares the text.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from studies import claims

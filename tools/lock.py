@@ -5,8 +5,6 @@ wheels, as for requirements.txt, and reports their digests; nothing is installed
 omitted with a warning. A platform is also omitted if pip then finds only a torch wheel with CUDA.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

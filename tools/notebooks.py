@@ -3,8 +3,6 @@
 A stored notebook contains pictures for readers without a kernel, and no widgets, because widgets need a kernel.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Sequence

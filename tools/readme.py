@@ -4,8 +4,6 @@ Two comments enclose a generated part: `<!-- tools.readme: NAME -->` and `<!-- e
 tests/test_docs.py fails if a page does not match the present cards, verdicts, attention types or benchmark results.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

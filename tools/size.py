@@ -4,8 +4,6 @@ The exit status is 1 if a total is above its ceiling. A change that brings a tot
 no change raises one.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

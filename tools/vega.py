@@ -4,8 +4,6 @@ The package vl-convert-python contains the libraries, so nothing is downloaded. 
 interpreter, which works under a Content-Security-Policy without 'unsafe-eval'. Streamlit serves app/static.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import vl_convert

@@ -3,8 +3,6 @@
 Code hosts remove styles and scripts, so the maps are images in a table, and all states are also given in words.
 """
 
-from __future__ import annotations
-
 import base64
 import html as markup
 import struct

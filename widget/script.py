@@ -1,7 +1,5 @@
 """The JavaScript of the widget, joined into one ES module, and the style of the widget."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

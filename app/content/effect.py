@@ -1,7 +1,5 @@
 """Predictions, KL divergence and losses before and after the plan."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

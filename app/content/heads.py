@@ -1,7 +1,5 @@
 """States, tiles and score scale of the heads under a plan."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ A text is a string, `word(token)`, `strong(text)`, `{"share": p}`, `{"signed": v
 An act is an event that a press sends, or `to_head(kind, layer, head)`. Tokens and texts of visitors are always data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The payload of the Lab's picture: words, tiles, the looking word's rows, the answer and how it forms."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy

@@ -1,7 +1,5 @@
 """View: what the Lab shows of a model under a plan. Subclasses run the model."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar

@@ -1,7 +1,5 @@
 """The charts of a statement: its own, curves that studies measured, and the learning curves of its models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any

@@ -1,7 +1,5 @@
 """The link of each statement into the Lab; a statement's file names the model, the tool, and models beside it."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from app import texts

@@ -1,7 +1,5 @@
 """The page Findings: one component below the header, for the Streamlit script and for the events route."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The payload of one statement: its row in the list with the small plot, and the opened statement."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from statistics import fmean

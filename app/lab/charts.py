@@ -1,7 +1,5 @@
 """Interactive charts of the present state as HTML files that work offline: a head's pattern, and the mask F in 3-D."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

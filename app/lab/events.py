@@ -1,7 +1,5 @@
 """Handles the events of the Lab's component; every value of an event is untrusted."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The open step of a lesson in the Lab; its condition can test the prediction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app import compute

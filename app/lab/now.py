@@ -1,7 +1,5 @@
 """The view of the visitor's present state, for the page and for events of tools."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from app.lab.view import View

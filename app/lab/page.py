@@ -1,7 +1,5 @@
 """The Lab's page: one component below the header, for the Streamlit script and for the events route."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Sequence

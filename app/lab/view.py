@@ -1,7 +1,5 @@
 """View: everything that the Lab shows of a visitor's state, computed at most once per event."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The output text of an encoder-decoder model, which is generated after the picture."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ The process also keeps in memory the visitors' sessions (app/state/visit.py), th
 repository's files, which are read once.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import threading

@@ -5,8 +5,6 @@
     ATTENTION_LAB_METRICS=0.0.0.0:9100        metrics on all addresses of this machine
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

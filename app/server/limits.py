@@ -5,8 +5,6 @@ address may use many times the allowance of one visit. The limit per address als
 visit to get a new allowance. Limits on work apply in hosted mode only; its use is always counted.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import math

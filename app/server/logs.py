@@ -5,8 +5,6 @@ chooses. This module omits exception messages, escapes control characters and cu
 because with an id a reader of the log could take over the session.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import threading

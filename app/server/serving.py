@@ -7,8 +7,6 @@ first page. With Streamlit's defaults a click took 200 ms (see benchmarks/README
 imported and loaded objects (`gc.freeze`) and runs one full collection per minute.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc

@@ -4,8 +4,6 @@ Streamlit documents no interface for its sessions, uploads and websocket message
 objects, so other modules import them only from this module.
 """
 
-from __future__ import annotations
-
 import json
 from contextvars import ContextVar
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of a link's fields: how each field is written, parsed and carried over to another model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """History: one visitor's current and earlier states, with undo and redo."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterable

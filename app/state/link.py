@@ -9,8 +9,6 @@ a new visitor; `page=lab` alone opens the state after skipping the start page. T
 model instead. Parsing never fails: a field that cannot be parsed gets its default and a message for the visitor.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Mapping

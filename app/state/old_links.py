@@ -1,7 +1,5 @@
 """Translates links of the pages that the Lab replaced: Explore, Compare, Heads, Pruning, Constant and Length."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Functions for the current session: its history, the keys of Streamlit's widgets, and the browser's address."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from collections.abc import Callable

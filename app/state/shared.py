@@ -1,7 +1,5 @@
 """Properties of a group of models. A plan or selection is valid if at least one model of the group has its heads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from models import catalogue

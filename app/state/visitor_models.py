@@ -1,7 +1,5 @@
 """A visitor's data for external models during a session: constant matrices, pictures and the background job."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.server import serving

@@ -1,7 +1,5 @@
 """Handles the events of the page Training; every value of an event is untrusted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

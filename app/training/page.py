@@ -1,7 +1,5 @@
 """The page Training: one component below the header, for the Streamlit script and for the events route."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

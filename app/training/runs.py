@@ -1,7 +1,5 @@
 """The trainings of each visitor, and the queue that all visitors of this process share."""
 
-from __future__ import annotations
-
 import functools
 import os
 import threading

@@ -1,7 +1,5 @@
 """The guide: the picture of the Lab, glossary, keys, Python code, method, data and licences, citation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import partial

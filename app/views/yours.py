@@ -1,7 +1,5 @@
 """The page Models: our models, and a model of `transformers` from the Hub or, on one's own machine, from a folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

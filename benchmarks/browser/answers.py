@@ -3,8 +3,6 @@
 Each key changes the selected head, so that no plan is cached. Pages with the two tools alternate in one browser.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 from urllib.parse import urlencode

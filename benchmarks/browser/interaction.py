@@ -4,8 +4,6 @@ The browser's clock measures from the event to the first frame after the compone
 counts its updates in `data-drawn`). The baseline is the floor, benchmarks/browser/floor_app.py, in the same browser.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import urlencode

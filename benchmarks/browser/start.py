@@ -1,7 +1,5 @@
 """Time until a place is drawn after a page load and after a change of place; memory per visitor and of models."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -3,8 +3,6 @@
 The baseline is the floor (floor_app.py), measured alternately in the same browser.
 """
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

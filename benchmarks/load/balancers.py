@@ -8,8 +8,6 @@ replica is killed. Uses deploy/haproxy.cfg and benchmarks/load/nginx.conf; both 
 Uses only the loopback interface, ports 8660 to 8664.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

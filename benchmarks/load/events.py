@@ -7,8 +7,6 @@ The page is opened over Streamlit's websocket, which stays connected. The events
 The output has the milliseconds from an event to the end of the response, and the server's processor time per event.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

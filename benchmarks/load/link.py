@@ -7,8 +7,6 @@ One visitor opens links one after the other, so no request waits for another req
 links again; their passes are cached. The difference is the time of the forward passes.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

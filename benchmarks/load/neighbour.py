@@ -4,8 +4,6 @@ One visitor compares four models on new texts of 512 tokens without a pause, whi
 Uses Streamlit's websocket protocol like visitors.py, on the loopback interface only.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time

@@ -9,8 +9,6 @@ match the visitor's address. Prints one line of JSON; the exit status is 1 after
 `make hosted`, on the loopback interface only.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -4,8 +4,6 @@ Uses Streamlit's websocket protocol, on the loopback interface only. A link is t
 whole run of the script, and a forward pass unless the result is cached.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time

@@ -3,8 +3,6 @@
     python -m benchmarks.load.worst --minutes 5 --visitors 40
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -1,7 +1,5 @@
 """The header in the look of the Lab: places, Find a tool, undo, redo, sharing, language, theme. Writes the address."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from components.mounting import Content, OnEvent, component

@@ -1,7 +1,5 @@
 """A chart of figures/ inside another component: Vega draws it, with a table of its numbers and a download menu."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app import texts

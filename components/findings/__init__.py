@@ -1,7 +1,5 @@
 """The page Findings: a strip of marks, the list of statements with small plots, and one opened statement."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from components.mounting import Content, OnEvent, component

@@ -1,7 +1,5 @@
 """The guide: sections of paragraphs, terms with their explanations, and code."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypedDict
 

@@ -1,7 +1,5 @@
 """The Lab: the picture of the model at work, the text field, the answer and the inspector, as one component."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from numpy import ndarray

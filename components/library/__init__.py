@@ -1,7 +1,5 @@
 """The JavaScript and the styles of all components: one module, which the browser imports once per page."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

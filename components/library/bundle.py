@@ -4,8 +4,6 @@ One script needs one request, and Streamlit can also send the script as text ove
 build step: they are plain ES modules, which Node and editors can read directly.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The citation of Attention Lab as BibTeX, from CITATION.cff."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A table of models: a row per way to attend, a column per task, a dot per model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypedDict
 

@@ -1,7 +1,5 @@
 """The start page: a sentence, the words that one head looks at, the answer, and a button that prunes the head."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, TypedDict
 

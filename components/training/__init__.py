@@ -1,7 +1,5 @@
 """The page Training: settings of a small training, its picture, its curve and the table of recorded trainings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from numpy import ndarray

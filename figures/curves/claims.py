@@ -1,7 +1,5 @@
 """Charts of Findings: the numbers of the paper beside our numbers, and learning curves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any

@@ -1,7 +1,5 @@
 """Charts of constant heads (PAPA): relative drop, scores by task, and score against drop."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from figures.line_charts import line_parts

@@ -1,7 +1,5 @@
 """Charts over text length (loss, accuracy, entropy, normaliser), and charts of the entropy of each query."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,8 +1,6 @@
 """Sentences with gold dependency trees (Universal Dependencies, English Web Treebank), with word positions.
 """
 
-from __future__ import annotations
-
 import functools
 import gzip
 from collections.abc import Sequence

@@ -10,8 +10,6 @@
 Special tokens are left out as queries; for confidence, also as keys. Rows of relu² are first divided by their sums.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -14,8 +14,6 @@ only. Two more fits start from its result and push each gate towards 1 (result G
 The scores are G- (facilitating), 1 - G+ (interfering) and G+ (1 - G-) (irrelevant), as in the paper's section 3.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass

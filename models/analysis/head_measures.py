@@ -7,8 +7,6 @@ effect. For the same reason, Voita et al. 2019 (section 4) leave out the end of 
 divided by their sums.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 

@@ -8,8 +8,6 @@ included. D of a text is the mean over layers. The source reports exp(D): 1/e if
 two heads are similar.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy

@@ -10,8 +10,6 @@ head of the resulting set is checked once more. Heads are removed as long as the
 are exchanged for heads outside the set.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -8,8 +8,6 @@ A score is the head's attention weight on the keys of the pattern, averaged over
     induction    tokens that follow an earlier occurrence of the query's token (Olsson et al. 2022, arXiv 2209.11895)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy

@@ -1,7 +1,5 @@
 """The loss per byte of text, in which models with different tokenizers can be compared."""
 
-from __future__ import annotations
-
 import numpy
 from numpy import ndarray
 

@@ -1,7 +1,5 @@
 """Pruning orders: the order in which heads are pruned, and the plans of an order. Imports no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -15,8 +15,6 @@ The relevance of a head is the sum over its neurons before W_O. The share of a h
 relevance, divided by the sum of these values over the heads of its layer, averaged over the predictions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

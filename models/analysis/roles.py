@@ -15,8 +15,6 @@ attention, pairs whose second word comes later are not counted, neither for the 
 source gives no threshold for rare-word heads; the heads that it reports are above one half (more than 50% and 66%).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -8,8 +8,6 @@ finished hypotheses and no candidate has a better mean than the best of them, or
 `beam` = 1, this is greedy search. The function `step` computes the log-probabilities of the next token, for any model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, on context pruning.
 positions in the text. As in training, n of a log n scale is the number of keys read, not the number of keys kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

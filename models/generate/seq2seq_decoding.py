@@ -4,8 +4,6 @@ With the cache, only one row of each layer is computed per token. Selective atte
 mask F (accumulated votes) depends on all earlier queries; each step is a full pass.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace

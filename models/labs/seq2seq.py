@@ -4,8 +4,6 @@ A Trace records one pass over the text and the generated target. The decoder's t
 is a prediction after each of these tokens; the last prediction is `end` if the model generated `end`.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

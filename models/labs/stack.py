@@ -1,7 +1,5 @@
 """StackLab: the Lab adapter of our Transformers with one token sequence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

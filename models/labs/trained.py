@@ -1,7 +1,5 @@
 """TrainedLab: the base class of the adapters of our own models; converts a HeadPlan to Interventions."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

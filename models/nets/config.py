@@ -1,7 +1,5 @@
 """Config: the shape of a model, as config.json stores it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from typing_extensions import override

@@ -1,7 +1,5 @@
 """Constant patterns (PAPA, arXiv 2211.03495): normalises the patterns and cuts them to a prompt's positions."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

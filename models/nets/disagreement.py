@@ -13,8 +13,6 @@ same key. Padding is left out of all three terms.
 Source: Li, Tu, Yang, Lyu and Zhang, EMNLP 2018, arXiv 1810.10183, equations 4 to 8; objective: likelihood + D.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -10,8 +10,6 @@ Louizos, Welling and Kingma 2018, arXiv 1712.01312, section 2.2. beta and the ru
 rule depends only on the sign of ln a.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -8,8 +8,6 @@ Head 0 of a selective layer computes the mask F for the whole layer (models/nets
 to be removed and another head of the layer is kept, head 0 is kept too, with its columns of W_O set to 0.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Collection, Iterator
 

@@ -8,8 +8,6 @@ The output is then linear in the embeddings, and its gradients are the relevance
 2019, appendix A). The forward methods of the networks run unchanged inside the context; no module is modified.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

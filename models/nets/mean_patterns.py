@@ -1,7 +1,5 @@
 """Mean attention patterns over texts: PAPA's constant matrices (arXiv 2211.03495, section 3.1)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -5,8 +5,6 @@ Without this scaling, row sums of a mean pattern computed at 128 tokens would be
 row sums at 20 tokens. The card stores the row sums per scale policy, layer and head.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -9,8 +9,6 @@ In cross-attention x_i is the decoder's hidden state and x_j is the encoder's la
 have different parts. Cross-attention has no RoPE.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

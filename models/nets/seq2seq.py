@@ -14,8 +14,6 @@ In input texts, PADDING tokens are masked for every query. Targets are padded at
 the padding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast

@@ -5,8 +5,6 @@
 The norm is RMSNorm (Zhang and Sennrich 2019). The MLP has the activation GELU and a hidden layer of width 4 C.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import cast

@@ -7,8 +7,6 @@ card.json              description, data, training, metrics
 steps/STEP/            the same files of a checkpoint after STEP training steps
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """CheckpointError: a file of the repository cannot be read; the message names a command that restores it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from models.messages import message

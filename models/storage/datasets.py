@@ -3,8 +3,6 @@
 Each data set is a folder. Its SOURCE.txt contains licence, attribution, and the checksums of the files.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A lock on a folder, so that concurrent processes do not overwrite each other's changes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

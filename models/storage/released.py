@@ -10,8 +10,6 @@ A folder replaces the packaged models. From a repository, a model is downloaded 
 SHA-256 differs from that of the released file is refused.
 """
 
-from __future__ import annotations
-
 import difflib
 import functools
 import hashlib

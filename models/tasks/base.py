@@ -1,7 +1,5 @@
 """The base classes of a task: Reader (text to tokens, tokens to text), Corpus (its data), Metric (its scores)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Labels of tokens that are only a part of a character: `ש 1/2` and `ש 2/2` in place of their bytes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

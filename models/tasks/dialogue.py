@@ -7,8 +7,6 @@ If profile and turns are too long for the model, the oldest turns are left out. 
 test is that of the data set, by profile.
 """
 
-from __future__ import annotations
-
 import functools
 import gzip
 import json

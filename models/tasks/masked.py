@@ -4,8 +4,6 @@
 are trained at one length and evaluated at several lengths, which the Lab shows.
 """
 
-from __future__ import annotations
-
 import bisect
 import functools
 import math

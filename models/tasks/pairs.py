@@ -4,8 +4,6 @@ The encoder reads `start`, the tokens, `end`. The decoder reads `start` and the 
 token, or `end`. Translation, summary and dialogue are built on these classes.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

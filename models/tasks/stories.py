@@ -5,8 +5,6 @@ choice of learning rates and budgets. Half of the training windows come from the
 window starts with BOS, like an input text.
 """
 
-from __future__ import annotations
-
 import functools
 import gzip
 import hashlib

@@ -5,8 +5,6 @@ Narratives are cut to the trained length; nine in ten are not longer. Pairs whos
 limit, one in fifty, are not used for training.
 """
 
-from __future__ import annotations
-
 import functools
 import gzip
 from pathlib import Path

@@ -4,8 +4,6 @@ The result must equal the files in the repository byte for byte, because models 
 files; `make verify` checks this.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -7,8 +7,6 @@ their SHA-256, they are added to test until it has 2,000 sentences, then to vali
 training. A German sentence can be in several splits, as a translation of different English sentences.
 """
 
-from __future__ import annotations
-
 import functools
 import gzip
 import hashlib

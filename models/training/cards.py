@@ -4,8 +4,6 @@
     python -m models.training.cards NAME ... --only masses   # only the row sums of relu² attention
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from dataclasses import replace

@@ -5,8 +5,6 @@
 The scores in the card were computed by the same function, so they are equal up to rounding.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

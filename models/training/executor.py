@@ -6,8 +6,6 @@ A job is a module-level function with one argument that can be pickled. Every jo
 are the same on all machines with equal processors.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import os

@@ -5,8 +5,6 @@ Each attention type has separate learning rates, which are chosen by the same ru
 (models/training/sweeps).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

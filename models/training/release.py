@@ -1,7 +1,5 @@
 """Writes the released checkpoint of a trained model: weights, constant matrices and card."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import cast
 

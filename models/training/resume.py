@@ -1,7 +1,5 @@
 """Reads and writes the state of a run, so that a stopped run resumes: weights, optimisers, learning curve."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -11,8 +11,6 @@ runs/NAME/seed-K for other seeds K. The card of seed 0 also contains the metrics
 there is one.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import math

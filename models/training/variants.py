@@ -3,8 +3,6 @@
 `python -m models.training.variants` writes them into the cards of the released models.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The commands that recompute the numbers of a statement; Findings shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

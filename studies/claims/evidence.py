@@ -4,8 +4,6 @@ A missing file counts as not measured and has empty content. A damaged file stop
 the file.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from numbers import Real

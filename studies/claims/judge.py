@@ -4,8 +4,6 @@ This module is separate from the package's `__init__`, because it imports all me
 verdicts that `python -m studies.claims --write` stored.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib import import_module
 

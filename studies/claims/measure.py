@@ -4,8 +4,6 @@ It writes studies/measurements/claims.json: models without attention, fixed rand
 gated units under other scale policies, the effect of a factor on relu², and speed.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import time

@@ -1,7 +1,5 @@
 """Tables about the training and the evaluation of a claim's models, from cards and sweeps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Data classes of claims, statements and verdicts, made by judge.py and stored by verdict_file.py."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from pydantic import ConfigDict, with_config

@@ -1,8 +1,6 @@
 """Reads the statements, studies/statements/KEY.toml: text, source and its number, contrast, margin, and
 its place in the Lab: model, tool, and models beside it."""
 
-from __future__ import annotations
-
 import functools
 import string
 import tomllib

@@ -6,8 +6,6 @@ name, and a sentence without values is {"text": template}, because it is transla
 so a table is {"columns": ..., "rows": ...}.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator

@@ -1,7 +1,5 @@
 """Functions for table cells, table rows and chart points: the source's numbers and ours, with the spread over seeds."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

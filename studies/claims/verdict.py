@@ -5,8 +5,6 @@ same order, and evaluated on the same held-out texts. `No worse` is the test aga
 two-sided: Schuirmann 1987). tests/models/test_verdicts.py simulates the error rate of each test.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Stores the judged claims in verdicts.json, and reads them with validation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

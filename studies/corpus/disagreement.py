@@ -7,8 +7,6 @@ studies/measurements/NAME.disagreement.json, which the Heads page shows: the mea
 its standard error, by term, and the similarity of each pair of heads, by attention block and layer.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from pathlib import Path

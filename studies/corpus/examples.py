@@ -8,8 +8,6 @@ studies/measurements/NAME.examples.json with the texts that are an example of so
 it matter elsewhere?* shows them.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import re

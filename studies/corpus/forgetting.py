@@ -21,8 +21,6 @@ windows for every model, so that two models can be compared. The factor and the 
 2024, arXiv 2410.02703.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import math

@@ -8,8 +8,6 @@ models/analysis/head_measures.py, models/analysis/relevance.py, models/analysis/
 model every seventh token is hidden. Writes studies/measurements/NAME.heads.json, which the Heads page shows.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Sequence

@@ -10,8 +10,6 @@ card's metric; stories use a sample of them in the same proportion of books and 
 text, and the standard error from resampling the texts. For these, a text has the longest length, at every length.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import time

@@ -15,8 +15,6 @@ other sets with the same number of heads:
 Writes studies/measurements/NAME.needs.json. `others_best` is the lowest KL of all methods except `backward`.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

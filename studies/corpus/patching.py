@@ -19,8 +19,6 @@ one-sided test at 5%, which was added on 27 November 2026; if it decides neither
 Writes studies/measurements/NAME.patching.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import random

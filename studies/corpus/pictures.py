@@ -3,8 +3,6 @@
     python -m studies.corpus.pictures            # all models, or the named ones
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 from typing import Any

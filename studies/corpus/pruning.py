@@ -18,8 +18,6 @@ continues where it stopped. After M minutes the points so far are written to
 studies/measurements/NAME.pruning.json, which the Pruning page shows.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence

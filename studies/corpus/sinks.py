@@ -10,8 +10,6 @@ measure the effect of gates that depend on the token, they are replaced by each 
 then by 1; the loss differences are reported. Writes studies/measurements/NAME.sink.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import math

@@ -10,8 +10,6 @@ claim as not reproduced if no layer has a larger mean S against first pieces tha
 studies/measurements/NAME.pieces.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ Writes studies/measurements/NAME.rouge.json: ROUGE-1, -2 and -L F1 in percent wi
 over all test texts, ROUGE-L of each text, and the number of texts in each conversation of dialogues.
 """
 
-from __future__ import annotations
-
 import argparse
 from typing import Any, cast
 

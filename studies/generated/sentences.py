@@ -9,8 +9,6 @@ score. Their spread estimates how much the score varies with the choice of sente
 studies/measurements/NAME.sentences.json.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from typing import Any, cast

@@ -7,8 +7,6 @@ n tokens they are cut to the text's positions, and each row is divided by its su
 released weights: 8-bit integers with a scale per row, as every model of ours is loaded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

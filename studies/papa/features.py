@@ -1,7 +1,5 @@
 """Hidden states of all layers for all texts of a task, and a disk cache of them with a size limit."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from contextlib import suppress

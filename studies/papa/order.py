@@ -7,8 +7,6 @@ the probe for 15 epochs at 2e-5. Here the probe starts as the trained probe of t
 separate learning rate, so that two epochs are enough.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -8,8 +8,6 @@ As in the source, 1, 1/2, 1/8, 1/16 and 0 of the heads stay dynamic. `removed` w
 every study: the score that a probe reaches without any attention.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
     total variation of a row = 1/2 * sum over keys of |A - C|        0 if A is the constant, at most 1
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ Pages apply these probes to an input text. They are the probes of the first seed
 are 8-bit integers with a scale per row, like the weights of the released models; constant matrices are float16.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

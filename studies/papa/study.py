@@ -3,8 +3,6 @@
 Every result is stored as soon as it exists, so that an interrupted study resumes where it stopped.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Numbers of the transfer study, for pages and claims."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean

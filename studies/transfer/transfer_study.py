@@ -15,8 +15,6 @@ pretrainings is unknown. Intermediate results are stored in runs/transfer, and a
 there. The command writes studies/measurements/MOMENT.transfer.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import time

@@ -10,8 +10,6 @@ Writes studies/measurements/NAME.blimp.json: accuracies, and for each of the 67 
 per pair, so that two models can be compared pair by pair.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import gzip

@@ -11,8 +11,6 @@ Writes studies/measurements/NAME.choices.json: for each data set the accuracies,
 item, so that two models can be compared item by item.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import functools

@@ -4,8 +4,6 @@ A fact is a dictionary: "says" is the claim in the lesson's words, and "measure"
 "with" has fields of a link that replace those of the step. The expected value is "is", or "at least" and "at most".
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Finds interface strings in the code that are not marked for translation."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping

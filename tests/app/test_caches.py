@@ -1,7 +1,5 @@
 """Tests of app/server/caches.py: each cache stays within its limit of entries or bytes."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 

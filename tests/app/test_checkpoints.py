@@ -1,7 +1,5 @@
 """Checkpoints of a released model's training: loading them, their slider in the Lab, and their part of the link."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

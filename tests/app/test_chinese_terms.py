@@ -1,7 +1,5 @@
 """The Chinese term for a head: in full (注意力头) at its first mention, then short (头)."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

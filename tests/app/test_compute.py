@@ -1,7 +1,5 @@
 """Tests of app/compute.py: cached traces, sketches of large maps, missing constant matrices, equal folder names."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

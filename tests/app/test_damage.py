@@ -1,7 +1,5 @@
 """Damaged files: the page names the file and a command that restores it; other models and pages still work."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import OrderedDict

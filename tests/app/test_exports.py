@@ -1,7 +1,5 @@
 """Tests of exported files: they contain the values of the trace."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

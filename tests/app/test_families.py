@@ -1,7 +1,5 @@
 """Tests of families of models: comparison in the Lab, the prediction that a translation shows, and measured lengths."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The page Findings: its payload has the numbers and verdicts of verdicts.json; events, links and charts."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

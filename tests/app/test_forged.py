@@ -1,7 +1,5 @@
 """Forged widget values change nothing and raise no exception."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Tests of generation with limited memory, and of the perplexity curve."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of hosted mode: filter of requests, uploads, sockets and security headers."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

@@ -1,7 +1,5 @@
 """The guide: its sections, its length, and that its code, names and links are true."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the health check, the metrics and the log of a hosted app."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

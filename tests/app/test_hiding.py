@@ -1,7 +1,5 @@
 """Tests of hiding words: brackets are added and removed, and all other text is unchanged."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

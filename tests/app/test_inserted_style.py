@@ -1,7 +1,5 @@
 """The theme's background and the style sheet are inserted into Streamlit's page, and into nothing else."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of background jobs: progress, completion, and error messages."""
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -1,7 +1,5 @@
 """The Lab: its view, the payload of its picture, its events and its part of the link."""
 
-from __future__ import annotations
-
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor

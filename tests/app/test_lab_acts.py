@@ -1,7 +1,5 @@
 """The controls of the Lab's tools: continuation, search, comparison, constant heads, hidden words, and the files."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """The tools of the Lab: each can be drawn for every kind of model, and is reached in two presses or by search."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

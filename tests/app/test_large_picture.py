@@ -1,7 +1,5 @@
 """Tests of the position of the looking word, and of the scale that applies to all heads, from links and from events."""
 
-from __future__ import annotations
-
 import numpy
 import pytest
 

@@ -3,8 +3,6 @@
 If a retrained model contradicts a lesson, a test fails and quotes the lesson's words.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -4,8 +4,6 @@ Numbers from model cards, studies, predictions and contributions are searched in
 task. Attention weights are read off the picture, and numbers from papers are not on the page.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator

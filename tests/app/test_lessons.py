@@ -1,8 +1,6 @@
 """Tests of lessons: file format, conditions, opening and completing steps, and leaving a lesson without loss of state.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import re

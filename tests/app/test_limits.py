@@ -1,7 +1,5 @@
 """Tests of the limits per minute in hosted mode. Outside hosted mode nothing is limited."""
 
-from __future__ import annotations
-
 import json
 from collections import OrderedDict
 from types import SimpleNamespace

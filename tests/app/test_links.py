@@ -1,7 +1,5 @@
 """Tests of links that older versions wrote, and of links to models that are not installed."""
 
-from __future__ import annotations
-
 import re
 import sys
 import threading

@@ -1,7 +1,5 @@
 """A text of several megabytes slows down only the session that sent it, and only its beginning is processed."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Texts in the code are marked for translation, tips are in the glossary, and fragments set their language."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """The start page: its sentences are true of the model, and its buttons do what they say."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qsl
 

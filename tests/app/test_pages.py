@@ -3,8 +3,6 @@
 A payload is unpacked by the inverse function of the packer. Clicks on components are tested in tests/e2e.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections import OrderedDict
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of the queue of requests: which visit is next, and who gives its place up."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the events route: its state and payloads equal those of a Streamlit run, and strangers get no response."""
 
-from __future__ import annotations
-
 import struct
 import threading
 import weakref

@@ -1,7 +1,5 @@
 """Tests of requests to the events route: forged bodies, limits, links, and visits that have ended."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The served app with a base path, on the visitor's own machine: gate, limits and health check work."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import http.client

@@ -1,7 +1,5 @@
 """Links pasted into chat programs and e-mails open the same state: no program's link detection cuts them off."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from urllib.parse import parse_qsl

@@ -1,7 +1,5 @@
 """The table of models on the page Models: every model has a dot, and a press opens it in the Lab."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

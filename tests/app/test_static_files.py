@@ -1,7 +1,5 @@
 """Tests of the middleware that compresses static files."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page for teachers agrees with the lessons, and its links open the steps that it names."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qsl
 

@@ -1,7 +1,5 @@
 """Tests of translations: every string is in the visitor's language, and the catalogues are complete."""
 
-from __future__ import annotations
-
 import copy
 import io
 import re

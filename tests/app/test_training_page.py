@@ -1,7 +1,5 @@
 """The page Training: payload, events, link, and trainings that end when nobody watches them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

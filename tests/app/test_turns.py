@@ -1,7 +1,5 @@
 """Tests of turns: first come, first served. A thread that computes lets others draw, and then draws again."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

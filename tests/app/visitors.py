@@ -1,7 +1,5 @@
 """A session of a visitor without Streamlit, for tests of event handlers."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.state import visit

@@ -3,8 +3,6 @@
     pytest tests/components/test_javascript.py        (or, with Node's own output: python -m tests.js)
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

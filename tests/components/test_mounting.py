@@ -1,7 +1,5 @@
 """Events from the browser arrive exactly once and in order, and no event raises an error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

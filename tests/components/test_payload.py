@@ -1,7 +1,5 @@
 """Packing and unpacking does not change a payload. Thumbnails show the largest weights of each map."""
 
-from __future__ import annotations
-
 import json
 
 import numpy

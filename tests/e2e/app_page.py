@@ -1,7 +1,5 @@
 """Helpers for the tests of the whole app: its address, and the controls of the Lab."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs, urlparse
 
 from playwright.sync_api import Locator, Page, expect

@@ -1,7 +1,5 @@
 """Starts one app for all browser tests; each test gets its own browser profile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """The guide in a real browser: its list of sections, links to sections and terms, and the tips that lead to terms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

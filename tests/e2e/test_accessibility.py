@@ -1,7 +1,5 @@
 """WCAG 2.2 AA, checked by axe-core on every page, in both themes and all languages: there is no violation."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from urllib.parse import urlencode

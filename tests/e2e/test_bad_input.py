@@ -1,7 +1,5 @@
 """Invalid input that is typed, pasted or opened gives a clear message; no state is lost and nothing is executed."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

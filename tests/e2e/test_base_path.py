@@ -1,7 +1,5 @@
 """The app below a base path in a real browser: library, text box, events and health check."""
 
-from __future__ import annotations
-
 import urllib.request
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 Afterwards all parts of the page show the same state.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from urllib.parse import urlencode

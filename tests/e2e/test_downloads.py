@@ -1,7 +1,5 @@
 """Tests of exports in a real browser: images, tables, pages that work offline, all numbers; themes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The queue of events in a real browser: no edit is lost, and values are marked as old until they are recomputed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

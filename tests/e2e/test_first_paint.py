@@ -1,7 +1,5 @@
 """The page is drawn with the theme's background and with our style sheet from its first frame on."""
 
-from __future__ import annotations
-
 import pytest
 import streamlit
 from playwright.sync_api import Browser

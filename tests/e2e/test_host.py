@@ -3,8 +3,6 @@
 Allowed sites can embed the app.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """Tests that a host loses no state: after restarts, with fast typing, and with late events."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

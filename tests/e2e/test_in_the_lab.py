@@ -1,7 +1,5 @@
 """The Lab in a real browser: typing and pruning change the answer, every state has a link, and its tools work."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

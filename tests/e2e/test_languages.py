@@ -1,7 +1,5 @@
 """Languages and tooltips in a real browser."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The Lab, the start page and the page for teachers in large type, on projectors of 1280x800 and 1920x1080 pixels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

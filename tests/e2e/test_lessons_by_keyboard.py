@@ -3,8 +3,6 @@
 pytest -m verify tests/e2e/test_lessons_by_keyboard.py    # axe in every step of every lesson
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

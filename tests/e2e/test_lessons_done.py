@@ -1,8 +1,6 @@
 """The start page and the lessons on the Lab, by clicks in every language, by keyboard, and on the screens of a class.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

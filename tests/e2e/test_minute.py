@@ -2,8 +2,6 @@
 the place to which a visitor comes back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,8 +1,6 @@
 """Links in a real browser: they restore the whole state, old ones open the Lab, and visitors never affect each other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """The link as a QR code, for a class that opens the shown state by scanning it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlparse
 

@@ -1,7 +1,5 @@
 """The page Findings in a browser: marks, keys, links, widths, downloads, and a damaged file."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

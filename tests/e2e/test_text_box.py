@@ -1,7 +1,5 @@
 """The text box in a real browser: each key, undo, composed characters, height, long texts, screen readers."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,5 @@
 """The page Training in a browser: a recording plays, a short training fills the picture in, and its model opens."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

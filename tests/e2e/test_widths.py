@@ -1,7 +1,5 @@
 """The layout on screens of different widths: header, tiles, answer, and no page that slides sideways."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

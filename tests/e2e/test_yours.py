@@ -1,7 +1,5 @@
 """The page Your model in a real browser: folders of foreign models, and folders that cannot be opened."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil

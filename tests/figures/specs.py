@@ -1,7 +1,5 @@
 """Reads Vega-Lite specifications: datasets, scales and axes, for the tests of charts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

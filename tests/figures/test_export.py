@@ -1,7 +1,5 @@
 """Tests of chart files, and of the Vega script that the browser loads."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Charts over text length: the vertical axes show the lines, and a ring outside their range is drawn at the edge."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import figures

@@ -1,8 +1,6 @@
 """Tests of the large pattern and of the mask F in 3-D: their numbers, the escaping of tokens, and their largest size.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

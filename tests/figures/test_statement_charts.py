@@ -1,7 +1,5 @@
 """Tests of the charts of statements, and of properties that all line charts share."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Fixtures for the JavaScript tests, computed with numpy and with functions of the package `models`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 If Biome and TypeScript are not in node_modules/, they are installed there by npm, at the versions of package-lock.json.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

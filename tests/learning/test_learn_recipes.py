@@ -1,7 +1,5 @@
 """Recipes of small trainings: text form, bounds, and hostile texts."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Tasks of small trainings: answers against plain loops, no ties, own texts, and errors of reading."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """A training in a notebook: its HTML has all moments, and its slider draws them."""
 
-from __future__ import annotations
-
 import base64
 import re
 

@@ -1,7 +1,5 @@
 """Small trainings: gradients under a plan, determinism, moments, and the Lab of the trained model."""
 
-from __future__ import annotations
-
 import numpy
 import pytest
 import torch

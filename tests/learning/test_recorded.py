@@ -1,7 +1,5 @@
 """Recorded trainings and the matrix: files that this repository has, and the command that makes them."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace

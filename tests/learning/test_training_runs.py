@@ -1,7 +1,5 @@
 """Trainings in child processes: stop, leave, kill, second press, time limit, queue, hostile arguments."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Fixtures of the model tests: the name of each attention type, and a tiny Lab with this type."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Configs of tiny foreign models (external models, from transformers): every architecture that the tests open."""
 
-from __future__ import annotations
-
 from typing import Any
 
 WORDS = {"wordpiece": 160, "pieces": 120, "bytes": 384}  # vocabulary sizes; "bytes" includes 256 single bytes

@@ -4,8 +4,6 @@ The hooks use none of our code. They replace the weights that softmax returns, a
 input of the output projection by the head's gate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field

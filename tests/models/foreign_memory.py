@@ -6,8 +6,6 @@ prints a JSON object: feature -> largest memory of the process in MB while the f
 feature needs more than SPARE bytes beside the process with the model in it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import resource

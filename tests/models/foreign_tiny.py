@@ -3,8 +3,6 @@
 They are written to a folder once, so that the tests open them like downloaded models.
 """
 
-from __future__ import annotations
-
 import functools
 import io
 import tempfile

@@ -1,7 +1,5 @@
 """Slow, plain computations against which the fast ones are checked. No code here imports the package `models`."""
 
-from __future__ import annotations
-
 import math
 
 import torch

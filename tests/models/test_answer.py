@@ -1,7 +1,5 @@
 """Logit lens and direct logit attribution equal the model's output, plain hooks, and sums computed by hand."""
 
-from __future__ import annotations
-
 import numpy
 import pytest
 import torch

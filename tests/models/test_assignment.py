@@ -1,7 +1,5 @@
 """Variable assignment, input texts: a text gives the right tokens and answers, or an error that names the position."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

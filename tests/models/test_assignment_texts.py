@@ -4,8 +4,6 @@ The metric is 1 for a model that always finds the answer and 0.1 for a random di
 first value of each variable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -4,8 +4,6 @@ No query attends to later tokens or to another text, and gradients reach every p
 torch's own attention, and RoPE with multiplication by complex numbers.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -3,8 +3,6 @@
 Each text of a batch gives the same result as the text alone.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Probabilities of sentences against explicit sums, and the copy of BLiMP in the repository."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Tests of per-text losses: their mean is the reported metric, and their spread gives its standard error."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy

@@ -1,7 +1,5 @@
 """A Lab with the required members alone runs, and lacks every capability."""
 
-from __future__ import annotations
-
 import pytest
 
 import models

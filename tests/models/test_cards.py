@@ -1,7 +1,5 @@
 """Tests of the cost and origin entries of cards, for every recipe, released or not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The error names the file and a command, but no path of the server. Concurrent requests load a model once.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Multiple choice: probabilities of endings equal sums token by token; the data sets of the repository are complete."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Tests of the measurements that only claims use, on known texts and times."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

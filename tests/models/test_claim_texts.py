@@ -1,8 +1,6 @@
 """Verdicts under resampling of texts: a statement that holds for the means is not clear if single texts contradict it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tests of the claims: the sources' values confirm each claim, other values do not, and missing data give a verdict."""
 
-from __future__ import annotations
-
 import json
 import math
 

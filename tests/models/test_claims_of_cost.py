@@ -1,7 +1,5 @@
 """Tests of the claims about memory and speed: missing rows, missing models, and budgets of memory."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Tests of the command line of studies: written files, repeated runs, and messages for invalid input."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 from types import SimpleNamespace

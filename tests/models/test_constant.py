@@ -1,7 +1,5 @@
 """Constant heads as in PAPA (Hassid et al. 2022, arXiv 2211.03495): their weights are mean patterns over texts."""
 
-from __future__ import annotations
-
 import numpy
 import pytest
 import torch

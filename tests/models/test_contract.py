@@ -4,8 +4,6 @@ The example of DESIGN.md runs; cards and commands are complete; files are small 
 package loads no unnecessary library.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

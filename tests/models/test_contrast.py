@@ -1,7 +1,5 @@
 """Tests of the rule of the verdicts on synthetic numbers: words, error rates, pooled spread, corrections."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

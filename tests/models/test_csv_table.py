@@ -1,7 +1,5 @@
 """Tables as CSV: spreadsheets read every field as a text or a number, and the fields can be read again."""
 
-from __future__ import annotations
-
 import csv
 import io
 

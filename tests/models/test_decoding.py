@@ -3,8 +3,6 @@
 The loops prune a full matrix of scores row by row.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy

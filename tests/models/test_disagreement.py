@@ -1,7 +1,5 @@
 """Disagreement of heads against closed forms and loops: identical, orthogonal and opposite heads, bounds, padding."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of encoders that are trained only for studies: their stored files and interrupted trainings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Jobs give the same results in this process and in several processes."""
 
-from __future__ import annotations
-
 import argparse
 
 import pytest

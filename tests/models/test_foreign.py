@@ -4,8 +4,6 @@ A plan has the same effect as the same change made by hooks. Maps equal `output_
 leaves anything on a model.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 from typing import Any

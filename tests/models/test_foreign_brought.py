@@ -1,7 +1,5 @@
 """Models as people bring them, by kind: each opens and answers right, or is refused with the true reason."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

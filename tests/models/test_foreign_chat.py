@@ -1,7 +1,5 @@
 """Chat templates: the tokens equal transformers' own, the added tokens are marked, and a template is never trusted."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """PAPA's constant matrices for foreign models: positions on the grid, denominators, and slices for short texts."""
 
-from __future__ import annotations
-
 import numpy
 import pytest
 import torch

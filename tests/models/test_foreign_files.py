@@ -1,7 +1,5 @@
 """Tests of model folders: which folders may be opened, and the reason of each refusal."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

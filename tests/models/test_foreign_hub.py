@@ -3,8 +3,6 @@
 They cover sizes, downloads, errors, hosted mode, and the model cache.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

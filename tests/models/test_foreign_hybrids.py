@@ -1,8 +1,6 @@
 """Hybrid models, in which only some layers have attention maps: the checks of test_foreign.py on their softmax layers.
 """
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

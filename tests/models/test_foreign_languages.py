@@ -1,7 +1,5 @@
 """Translation models as published on the Hub: SentencePiece models with other ids, and a selectable language."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -4,8 +4,6 @@ They cover rotary tables that grow, windows, memory, non-finite values, and mode
 would predict.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Checkpoints that transformers 4 pruned: their weights lack the heads listed in config.json as pruned."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

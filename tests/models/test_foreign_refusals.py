@@ -1,7 +1,5 @@
 """Every refusal in models/labs/foreign/refusals.py, provoked by a tiny model."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -3,8 +3,6 @@
 One test uses a real pretrained encoder.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import math

@@ -1,7 +1,5 @@
 """Display of foreign models' tokens: parts of characters, brackets, control characters, ids without an embedding."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -4,8 +4,6 @@ With the paper's weights relu(q·k / n)² the units equal FLASH-pytorch. With th
 s)² / n (Su Jianlin, kexue 9019), they equal plain loops.
 """
 
-from __future__ import annotations
-
 import math
 
 import pytest

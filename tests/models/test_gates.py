@@ -3,8 +3,6 @@
 Gates combine with constant weights and with a scale. No plan changes the model, which all visitors share.
 """
 
-from __future__ import annotations
-
 import copy
 from concurrent.futures import ThreadPoolExecutor
 

@@ -3,8 +3,6 @@
 The formulas are those of Louizos et al. 2018 and of their code, L0_regularization. The training of gates is tested too.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Examples of heads against loops over the attention patterns, and held-out texts."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Pairwise similarity of heads against loops, against models/nets/disagreement.py, and on whole models."""
 
-from __future__ import annotations
-
 import numpy
 import pytest
 import tiny

@@ -3,8 +3,6 @@
 The string form of a plan loses nothing and needs no escaping in a link. Parsing an invalid string fails with a message.
 """
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

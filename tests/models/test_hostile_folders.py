@@ -1,7 +1,5 @@
 """Folders that would block, fill or kill the process that reads them are refused, each for its own reason."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """ModelInfo: the description of a model comes from its attention type and its card."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The measurement in studies/corpus/lengths.py against explicit sums."""
 
-from __future__ import annotations
-
 import math
 
 import numpy

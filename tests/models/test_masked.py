@@ -3,8 +3,6 @@
 A text has the same tokens as the text without brackets.
 """
 
-from __future__ import annotations
-
 import time
 
 import pytest

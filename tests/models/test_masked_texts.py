@@ -4,8 +4,6 @@ The metric is 1 for a model that always predicts the right word. It hides the sa
 call.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

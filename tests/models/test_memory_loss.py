@@ -3,8 +3,6 @@
 F is the selective mask (accumulated votes).
 """
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given

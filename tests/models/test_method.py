@@ -1,7 +1,5 @@
 """The statements about trainings are computed from cards and sweeps."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

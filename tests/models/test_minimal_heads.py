@@ -3,8 +3,6 @@
 Groups of heads are tested on models whose groups are known by construction, everything else on every attention type.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Tests of the model cache: it keeps the most recently used models within MEMORY; unused models are freed."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """Each parameter belongs to exactly one optimiser; matrices have weight decay, tables have their own learning rate."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from tiny import make_config, make_model

@@ -1,7 +1,5 @@
 """Tests of pruning orders (by measured values, random, by learned gates) and of the plans made from them."""
 
-from __future__ import annotations
-
 import pytest
 
 from models.analysis import pruning_orders

@@ -1,7 +1,5 @@
 """Training of encoder-decoders: the loss per token, label smoothing, disagreement, interruption, recipes."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

@@ -1,7 +1,5 @@
 """The study of constant attention (PAPA): constants by algebra, plans on batches, probes by seed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

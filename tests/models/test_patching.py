@@ -1,7 +1,5 @@
 """Patched heads: their output, or only their attention pattern, comes from a forward pass over a second prompt."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

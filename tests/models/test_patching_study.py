@@ -2,8 +2,6 @@
 numbers.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 from pathlib import Path

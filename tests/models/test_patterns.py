@@ -3,8 +3,6 @@
 A model with such heads has high scores.
 """
 
-from __future__ import annotations
-
 import numpy
 import pytest
 

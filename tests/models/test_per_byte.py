@@ -1,7 +1,5 @@
 """The loss per byte does not depend on how a tokenizer cuts the text."""
 
-from __future__ import annotations
-
 import math
 
 import numpy

@@ -1,7 +1,5 @@
 """Names in word pieces: the pairs of tokens, and the measured values against the trace of a single text."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -3,8 +3,6 @@
 Losses with each single head pruned are tested too.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of 8-bit weights: the size of the rounding error, and values that must be stored exactly."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of quoted user text in messages: it is short and visible, and cannot reverse the direction of the sentence."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

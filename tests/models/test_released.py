@@ -1,7 +1,5 @@
 """Released models outside the installation are downloaded from a Hub repository, and their files are checked."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

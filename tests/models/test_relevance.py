@@ -1,7 +1,5 @@
 """Relevance is conserved and equals that of the same rules written as plain loops."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from tiny import make_model, prompt_of, random_ids

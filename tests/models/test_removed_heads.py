@@ -1,7 +1,5 @@
 """Models without some heads give the same results as with gates of 0, with fewer multiplications."""
 
-from __future__ import annotations
-
 import pytest
 import tiny
 import tiny_pairs

@@ -1,7 +1,5 @@
 """Roles of heads on constructed maps, sentences with trees, positions of tokens in their text, rank correlations."""
 
-from __future__ import annotations
-
 import numpy
 import pytest
 

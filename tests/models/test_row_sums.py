@@ -1,7 +1,5 @@
 """Row sums of relu² attention: at every length and setting, constant heads have the row sums of computed heads."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Sampling of tokens against a reference that sorts and adds probabilities, and against transformers' top-p."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Saved models: `from_pretrained` of plain transformers returns a model with the same results as under the plan."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ The factors are log n (Su Jianlin, kexue 8823), the control of log n with consta
 (Nakanishi 2025) and relu² / n.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The parts of a score sum to the score of the model in float64; single parts equal parts computed by hand."""
 
-from __future__ import annotations
-
 import copy
 import math
 from dataclasses import replace

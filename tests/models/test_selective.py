@@ -3,8 +3,6 @@
 The selective mask F (accumulated votes) has its defining properties for any scores.
 """
 
-from __future__ import annotations
-
 import pytest
 import torch
 from oracles import logits, selective, torchs_attention

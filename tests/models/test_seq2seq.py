@@ -1,7 +1,5 @@
 """The encoder-decoder: attention against torch's, causality, padding, and cached decoding against full passes."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

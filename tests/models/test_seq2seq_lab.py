@@ -1,7 +1,5 @@
 """The Lab of the encoder-decoder: plans on all three attention blocks, constant matrices, and model files."""
 
-from __future__ import annotations
-
 import copy
 import time
 from collections import OrderedDict

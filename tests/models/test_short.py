@@ -1,7 +1,5 @@
 """Short trainings store one metric per seed, and no model."""
 
-from __future__ import annotations
-
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor

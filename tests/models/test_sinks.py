@@ -1,7 +1,5 @@
 """Attention sinks and computed gates: of our models, against a trace and a plan; of an imported model, as a column."""
 
-from __future__ import annotations
-
 import csv
 import io
 

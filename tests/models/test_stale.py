@@ -1,7 +1,5 @@
 """Tests that outdated measurements are detected, and that released models are reported completely."""
 
-from __future__ import annotations
-
 import os
 from importlib.util import find_spec
 from pathlib import Path

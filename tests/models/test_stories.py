@@ -3,8 +3,6 @@
 Windows and the metric are those of the card.
 """
 
-from __future__ import annotations
-
 import gzip
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Summary and Dialogue: splits, cutting of texts, metrics, and models whose text and target limits differ."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest

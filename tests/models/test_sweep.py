@@ -1,7 +1,5 @@
 """Learning-rate sweeps train every type at the same rates, resume after an interruption, and set the recipes' rates."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

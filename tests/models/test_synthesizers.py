@@ -4,8 +4,6 @@ The types are compared by algebra with each other, with loops in float64, and wi
 heads are in oracles.py.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -3,8 +3,6 @@
     pytest tests/models/test_tokenizers.py -m verify
 """
 
-from __future__ import annotations
-
 import pytest
 
 from models.storage.datasets import DATA

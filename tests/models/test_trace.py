@@ -3,8 +3,6 @@
 Losses and probabilities equal torch's. A Trace cannot be changed, because visitors share it.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from dataclasses import FrozenInstanceError, fields, replace

@@ -3,8 +3,6 @@
 A tiny problem is learnt within seconds.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

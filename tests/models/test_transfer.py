@@ -1,7 +1,5 @@
 """Transfer of Synthesizers: fine-tuning, stored results, and the two statements that use the results."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

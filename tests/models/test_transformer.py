@@ -1,7 +1,5 @@
 """The model around the attention: logits by plain formulas in float64, and the documented initial weights."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

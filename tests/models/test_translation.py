@@ -1,7 +1,5 @@
 """Translation: held-out sentences, cleaning, reading of input sentences, batches, and BLEU with several references."""
 
-from __future__ import annotations
-
 import gzip
 import math
 from pathlib import Path

@@ -3,8 +3,6 @@
 This holds for every attention type, plan and scale.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy

@@ -1,7 +1,5 @@
 """verdicts.json contains the verdicts that the rules give for the stored measurements, and is read back unchanged."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tests of the tests of a statement's parts, on synthetic numbers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy

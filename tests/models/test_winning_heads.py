@@ -1,7 +1,5 @@
 """The smallest sets of heads whose removal makes another token win, against an exhaustive search."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

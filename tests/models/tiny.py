@@ -1,7 +1,5 @@
 """Tiny models of every attention type with random weights, for fast tests."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tiny encoder-decoder models of every attention type that supports them, and helpers of their tests."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest

@@ -1,7 +1,5 @@
 """Which words are forgotten? The mask F of selective attention for the looking word."""
 
-from __future__ import annotations
-
 from app.content.tool import Tool
 from app.content.view import View
 from app.texts import N_

@@ -1,7 +1,5 @@
 """Guess after each layer? The most probable tokens of the logit lens after each layer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.content import parts

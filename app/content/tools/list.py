@@ -1,7 +1,5 @@
 """What else was likely? The most probable tokens, with their probability and rank before the change."""
 
-from __future__ import annotations
-
 from app.content.tool import Tool
 from app.content.view import View
 from app.texts import N_

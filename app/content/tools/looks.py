@@ -1,7 +1,5 @@
 """Where does it look? The pattern of the selected head: used, computed or constant."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from app.content.picture import selected_map

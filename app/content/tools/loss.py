@@ -1,7 +1,5 @@
 """Which words surprised it? The loss of each token, with the loss before the change."""
 
-from __future__ import annotations
-
 from app.content.tool import Tool
 from app.content.view import View
 from app.texts import N_

@@ -1,7 +1,5 @@
 """Where do its heads look? The mean pattern of a layer's heads, or of all heads of an attention block."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy

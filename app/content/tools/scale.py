@@ -1,7 +1,5 @@
 """Sharper heads? The factor of the scores of all heads."""
 
-from __future__ import annotations
-
 from app.content import parts
 from app.content.heads import scale_of
 from app.content.tool import Tool

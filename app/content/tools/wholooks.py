@@ -1,7 +1,5 @@
 """Who looks at it? The heads with the largest mean weight on the selected word, from the other words."""
 
-from __future__ import annotations
-
 import numpy
 
 from app.content.picture import SIDE

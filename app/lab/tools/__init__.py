@@ -1,7 +1,5 @@
 """The tools of the Lab in their order. Each is a module with a list TOOLS, in app/content/tools or here."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

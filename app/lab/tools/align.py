@@ -1,7 +1,5 @@
 """Which word became which? The source words that the decoder's cross-attention looks at for each written word."""
 
-from __future__ import annotations
-
 import numpy
 
 from app.content import parts

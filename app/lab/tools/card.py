@@ -1,7 +1,5 @@
 """How was it trained? The model card on one sheet: architecture, cost of attention, scores, training, data, licence."""
 
-from __future__ import annotations
-
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View

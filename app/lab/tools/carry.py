@@ -1,7 +1,5 @@
 """What does it carry? Each head alone takes its output or its pattern from a second text."""
 
-from __future__ import annotations
-
 from app import compute
 from app.content import parts
 from app.content.tool import Tool

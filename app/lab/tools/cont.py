@@ -1,7 +1,5 @@
 """How does the text go on? Continuations by the unmodified model, by the changed one, and with a limited memory."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 from typing import Any

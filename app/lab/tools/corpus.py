@@ -1,7 +1,5 @@
 """Does it matter elsewhere? Each head by two measures, and its jobs, texts and tokens over a corpus."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy

@@ -1,7 +1,5 @@
 """Which heads feed it? The change of the selected head's contribution if an earlier head is pruned alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.content import parts

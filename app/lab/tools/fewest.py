@@ -1,7 +1,5 @@
 """Which heads does it need? The smallest set of heads, three groups of heads, or the heads that hold a token back."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 from typing import Any

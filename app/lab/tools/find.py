@@ -1,7 +1,5 @@
 """Which heads do this? The heads that are most like a pattern, a measure or a role, on this text or over a corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

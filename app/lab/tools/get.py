@@ -1,7 +1,5 @@
 """Download: the picture, the numbers and the Python code of the present state."""
 
-from __future__ import annotations
-
 from numpy import ndarray
 
 from app.content.picture import selected_map

@@ -1,7 +1,5 @@
 """What if it is hidden? Each word of a masked model's text as a button that hides it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.content import parts

@@ -1,7 +1,5 @@
 """Tools of a layer: how widely its heads spread their attention, how alike they are, and their computed gates."""
 
-from __future__ import annotations
-
 import math
 
 from app.content import parts

@@ -1,7 +1,5 @@
 """And in longer texts? Measured values by the length of the text, for each inference scale of this and other models."""
 
-from __future__ import annotations
-
 from app import compute
 from app.content import parts
 from app.content.tool import Tool

@@ -1,7 +1,5 @@
 """How much can be forgotten? The perplexity on held-out text by the memory that a selective model keeps."""
 
-from __future__ import annotations
-
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View

@@ -1,7 +1,5 @@
 """How many heads can go? Loss, BLEU, cost and KL by the number of remaining heads, for each pruning order."""
 
-from __future__ import annotations
-
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View

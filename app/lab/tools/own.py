@@ -1,7 +1,5 @@
 """Write it yourself: an encoder-decoder reads a typed output text, and predicts each of its words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How many can be constant? The score of a frozen encoder by its constant heads (PAPA), and a text's labels."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """And another model? Up to four models with the same text, selection and changes, beside each other."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What if it were another? The answer of the unmodified model to a second text."""
 
-from __future__ import annotations
-
 from app import compute
 from app.content import parts
 from app.content.tool import Tool

@@ -1,7 +1,5 @@
 """Who wrote it? Contributions to a logit of the answer: direct, or relevance of heads or tokens."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from numpy import ndarray

@@ -1,7 +1,5 @@
 """Why there? The match q·k of the looking word with each key, and the match with one key as a sum of parts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy

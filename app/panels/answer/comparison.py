@@ -1,7 +1,5 @@
 """Comparison of up to four models of a family on one text: answers, losses, and which model gives a token most."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Two prompts: each head alone takes its output from a second prompt; bars show the effect on the prediction."""
 
-from __future__ import annotations
-
 # Pairs of prompts with the same number of tokens and different predictions, by model family.
 PAIRS = {
     "assignment": (("x=7; y=2; x=?", "x=3; y=2; x=?"),),

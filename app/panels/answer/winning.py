@@ -1,7 +1,5 @@
 """Winning heads: the fewest heads whose removal, or whose constant pattern, makes a chosen token the most probable."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from app import compute

@@ -1,7 +1,5 @@
 """Contributions to the answer: splits a logit, or a difference of two, into a sum over heads, MLPs and embedding."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.state.pages.answer_view import DIRECT, HEADS, NONE, TOKENS

@@ -1,7 +1,5 @@
 """The model card of a released model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Titles and order of the models of the catalogue."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from app.texts import _

@@ -1,7 +1,5 @@
 """Names of models in charts and sentences."""
 
-from __future__ import annotations
-
 from app.texts import _
 from models import catalogue
 

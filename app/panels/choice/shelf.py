@@ -1,7 +1,5 @@
 """The table of our models on the page Models: ways to attend by tasks, a dot a model; a press opens the Lab."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.panels.choice import card, choosing

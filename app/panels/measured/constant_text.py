@@ -1,7 +1,5 @@
 """The labels of the input text by a frozen encoder without and with constant heads (PAPA)."""
 
-from __future__ import annotations
-
 import contextlib
 
 from torch import Tensor

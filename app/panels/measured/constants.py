@@ -1,7 +1,5 @@
 """Computes constant matrices for an external model: each head's mean attention pattern over chosen texts (PAPA)."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.server import limits

@@ -4,8 +4,6 @@ There are three terms (outputs, values, positions; Li et al. 2018). Baseline mod
 trained with a disagreement term.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

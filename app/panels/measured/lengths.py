@@ -1,7 +1,5 @@
 """Measured curves by the length of the text (studies/corpus/lengths.py): loss, accuracy, entropy and normaliser."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from statistics import fmean, stdev

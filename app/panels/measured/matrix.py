@@ -1,7 +1,5 @@
 """The matrix of recorded trainings: which attention type learns which task. Training and Findings show it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.texts import N_, _, ngettext

@@ -1,7 +1,5 @@
 """Measures of every head of a model: over a corpus (studies/corpus/heads.py) and on the input text."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pruning orders, and the loss by the number of remaining heads, on held-out texts and on the input text."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Roles of heads, measured over a corpus by studies/corpus/heads.py: badges, a filter, and example sentences."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.texts import N_, _, ngettext

@@ -1,7 +1,5 @@
 """The frame of the pages that Streamlit draws, and the answer of the other pages to an event."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

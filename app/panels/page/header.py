@@ -1,7 +1,5 @@
 """The header of the pages: the places, undo, redo, share, language and theme."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app import texts

@@ -1,7 +1,5 @@
 """Buttons that hide words from a masked model: a click turns `sat` into `[sat]`, another click restores the word."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """The open step of a lesson: text, question, task, and the tick when the step is completed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.state import session, visit

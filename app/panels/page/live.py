@@ -1,7 +1,5 @@
 """The frame of a page that consists of the header and of components, for the Streamlit script and the events route."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The progress bar of a background job, with a button that cancels the job."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

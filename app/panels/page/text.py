@@ -1,7 +1,5 @@
 """The tokenized text of the Lab, and what the page says about it."""
 
-from __future__ import annotations
-
 import unicodedata
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict

@@ -1,7 +1,5 @@
 """Exports the attention patterns of all heads as files that the server generates."""
 
-from __future__ import annotations
-
 from app import compute, exports
 from app.panels.measured import measures
 from models import HeadPlan, Lab, Trace

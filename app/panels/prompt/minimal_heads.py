@@ -3,8 +3,6 @@
 A third search divides the heads into three groups. The weights are frozen. The result is a plan.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The picture that is the input of a vision model: upload field, and the attention of one query over the picture."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from app.state import visitor_models

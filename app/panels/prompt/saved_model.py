@@ -1,7 +1,5 @@
 """Exports the model under the plan: a ZIP file of a folder that from_pretrained of transformers can load."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 import zipfile

@@ -1,7 +1,5 @@
 """Continues the input text with the unmodified model, under the plan, and with limited memory."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Generation with limited memory: the choice of budgets, the tokens that each layer keeps, and the perplexity."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Streamlit configures uvicorn and has no settings for message size and times. The
 uvicorn's protocol classes, once per process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

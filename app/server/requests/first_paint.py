@@ -7,8 +7,6 @@ elements, because Streamlit loads the script of each kind of element when it is 
 move (288, 80 and 19 px from the left, one after the other).
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -3,8 +3,6 @@
 app/host.py puts the middleware in front of all routes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

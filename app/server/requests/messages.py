@@ -4,8 +4,6 @@ Streamlit's protocol has messages for developers (`load_git_info`, `clear_cache`
 Streamlit accepts messages of up to 200 MB. This filter passes only the message types that the app's pages send.
 """
 
-from __future__ import annotations
-
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from app.server.streamlit_internals import BackMsg

@@ -3,8 +3,6 @@
 Streamlit sends its files uncompressed, because its own middleware would compress them again for every visitor.
 """
 
-from __future__ import annotations
-
 import functools
 import gzip
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Limits on uploads: bytes of a visit, an address and the process, checked before the upload, and a time limit."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

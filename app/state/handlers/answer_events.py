@@ -1,7 +1,5 @@
 """Event handlers of the tools that explain the model's prediction: choice of tokens, second prompt, patches."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

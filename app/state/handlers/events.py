@@ -3,8 +3,6 @@
 Handlers check every value, because a forged message can contain anything.
 """
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 from typing import Any

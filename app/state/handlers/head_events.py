@@ -1,7 +1,5 @@
 """Event handlers for heads: selection, gates, constant heads, scale, and an order of pruning."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

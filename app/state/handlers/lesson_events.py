@@ -1,7 +1,5 @@
 """Event handlers of lessons and of the start page."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ A condition is written in JSON: {"constant": 1}, {"all": [{"tool": "answer.lens"
 any, not and the keys of WORDS are valid, so a lesson file cannot run code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Which models the Lab suggests beside a model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from models.info import ModelInfo

@@ -1,7 +1,5 @@
 """The Lessons page: all lessons, with the steps that the visitor has completed."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.markdown import plain

@@ -3,8 +3,6 @@
 tests/app/test_opening.py tests the numbers in its sentences.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -3,8 +3,6 @@
 Questions, answers and tasks are read from the lessons, so that the page always agrees with the lessons.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

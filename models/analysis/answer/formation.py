@@ -1,7 +1,5 @@
 """Formation of an answer at one position: contributions to logits, and the prediction after each layer, in one pass."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ the effect of the head through later layers. Heads of an encoder affect the deco
 their contribution is 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

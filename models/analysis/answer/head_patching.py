@@ -7,8 +7,6 @@ patching the head alone restores the whole difference of the second prompt. At 0
 moves the difference in the opposite direction. Source: arXiv 2211.00593.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Results of two passes as JSON values: losses, predictions and the effect of a plan."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy

@@ -6,8 +6,6 @@ The final norm and the unembedding E of the model were trained for x_L only, so 
 only approximate (Belrose et al. 2023, arXiv 2303.08112).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy

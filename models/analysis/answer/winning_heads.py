@@ -7,8 +7,6 @@ the model has few heads, and from then on the best sets of one size, each with o
 the first size that has a winning set. Then heads of this set are left out again as long as the token still wins.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field

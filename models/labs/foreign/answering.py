@@ -1,7 +1,5 @@
 """The residual stream of a ForeignLab, for the methods of models/lab.py; see running/residual.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 

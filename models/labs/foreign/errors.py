@@ -1,7 +1,5 @@
 """The error and the address prefixes of foreign models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ A model in use is not freed, and a second request for the model returns the same
 same model wait for one load. Requests for different models do not wait for each other, nor for loads of our own models.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import threading

@@ -4,8 +4,6 @@ docs/architectures.md prints the table. For every cause there is a tiny model th
 tests/models/test_foreign_refusals.py.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

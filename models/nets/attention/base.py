@@ -13,8 +13,6 @@ Dimensions: B batch, L layers, H heads, N query tokens, M key tokens (N in self-
 of the model, V vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

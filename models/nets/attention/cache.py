@@ -1,7 +1,5 @@
 """Key-value caches of one attention layer: one that grows, and one that evicts keys beyond a capacity."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

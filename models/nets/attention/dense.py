@@ -8,8 +8,6 @@ includes a position code. Our models encode positions with RoPE, which rotates q
 position code is added to x_i.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional

@@ -1,7 +1,5 @@
 """Scores from queries and keys: q·k / sqrt(D), with q and k rotated (RoPE) if given (Vaswani et al. 2017, eq. 1)."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 from typing_extensions import override
 

@@ -6,8 +6,6 @@ One factor is tiled, the other interleaved, so that each of the N products belon
 implementations tile both or interleave both; then several keys share a product.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 from typing_extensions import override
 

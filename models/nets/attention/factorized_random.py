@@ -5,8 +5,6 @@
 It has 2 N k instead of N² numbers per head. With k = N and R1 the identity it is the random Synthesizer.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 from typing_extensions import override
 

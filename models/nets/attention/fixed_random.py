@@ -6,8 +6,6 @@ The paper does not give R's scale. With standard deviation 1, the patterns of th
 a uniform pattern. With the default initialiser of the T5 code, which is close to 0, all patterns would be uniform.
 """
 
-from __future__ import annotations
-
 from models.messages import N_
 from models.nets.attention.base import SelfAttention, Source, fresh
 from models.nets.attention.random import Table

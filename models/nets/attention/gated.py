@@ -10,8 +10,6 @@ output nothing and need not attend to the first token. Gated attention has C · 
 attention.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 from typing_extensions import override
 

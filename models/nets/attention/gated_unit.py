@@ -7,8 +7,6 @@ The types differ in the normalisation of the scores: relu² / n (Su Jianlin, kex
 appendix has 1 / n²), relu² with a learned divisor, softmax, softmax with log n. Rows of relu² need not sum to 1.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -5,8 +5,6 @@
 In training at one length without a causal mask, this factor is a constant temperature; see temperature.py.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from typing_extensions import override

@@ -4,8 +4,6 @@ A = softmax(sum_n alpha_n S_n(X)),   alpha = softmax(a), a learned per layer; al
 Tay et al. 2020, arXiv 2005.00743, section 3.5
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from typing_extensions import override

@@ -6,8 +6,6 @@ There is no query, no key, and no factor 1 / sqrt d. A text longer than the tabl
 row i reads R[i, 0..i] only, so the upper half of the table is never used.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 from typing_extensions import override
 

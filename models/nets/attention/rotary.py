@@ -1,7 +1,5 @@
 """RoPE: queries and keys are rotated by angles that grow with their position, so that q·k depends on distances."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

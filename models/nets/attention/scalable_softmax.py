@@ -5,8 +5,6 @@
 The initial s makes s ln n equal to 1 on average over the training lengths, as in the source (0.168 for 1,024).
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -3,8 +3,6 @@
 The divisor n of relu² is such a factor too: relu(c s)² = c² relu(s)² for c > 0, so dividing by n is a factor n^(-1/2).
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

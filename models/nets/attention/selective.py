@@ -8,8 +8,6 @@ Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, section 3. Selectiv
 softmax attention, and the gradient flows through F. F never decreases along the text, so a masked token stays masked.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional

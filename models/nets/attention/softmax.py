@@ -5,8 +5,6 @@
 Rows of A sum to 1. The weights take N · M · C multiplications.
 """
 
-from __future__ import annotations
-
 from models.messages import N_
 from models.nets.attention.base import SelfAttention
 from models.nets.attention.dot_product import DotProduct

@@ -6,8 +6,6 @@ If all training texts have that length, this type and log n learn the same param
 Therefore this type is the fair control for the table of kexue 8823.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -15,8 +15,6 @@ learning rate and halves the rate as long as the loss is no worse. The result of
 second round is finished. A type without all trials keeps the default of the family.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Claim 6: heads that are trained to disagree (Li et al. 2018, arXiv 1810.10183)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

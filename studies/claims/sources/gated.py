@@ -1,7 +1,5 @@
 """Claim 7: a gate after attention (Qiu et al. 2025, arXiv 2505.06708)."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

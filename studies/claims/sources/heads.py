@@ -1,7 +1,5 @@
 """Claim 5: a few specialised heads do the heavy lifting (Voita et al. 2019, arXiv 1905.09418)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Claim 4: normalisation of attention scores, and its effect at other lengths (Su Jianlin, kexue.fm 8823 and 9019)."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The test of a difference over seeds, or over texts as long as too few models are trained."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from numpy import ndarray

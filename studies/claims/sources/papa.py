@@ -1,7 +1,5 @@
 """Claim 1: constant attention (Hassid et al. 2022, PAPA, arXiv 2211.03495)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Claim 3 on retrieval: selective attention in variable assignment, by number of events and position of the query."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from models.messages import listed, message

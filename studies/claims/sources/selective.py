@@ -1,7 +1,5 @@
 """Claim 3: Selective attention (Leviathan, Kalman and Matias 2024, arXiv 2410.02703)."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any

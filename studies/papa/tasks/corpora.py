@@ -12,8 +12,6 @@ All models read the same texts: ASCII, without square brackets, at most as long 
 sampled with a fixed seed.
 """
 
-from __future__ import annotations
-
 import csv
 import functools
 import gzip

@@ -1,7 +1,5 @@
 """Scores of predictions: accuracy, F1 of spans as in CoNLL, Matthews correlation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy

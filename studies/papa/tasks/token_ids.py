@@ -1,7 +1,5 @@
 """The texts of a task as token ids of one model."""
 
-from __future__ import annotations
-
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Runs the inspection of a model's folder (inspection.py) in a child process with limits of time and memory."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -7,8 +7,6 @@ states are compared, which depend on every layer. At the end, the model runs on 
 must be the same bit for bit.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Facts from an imported model's config: model head, attention blocks, text lengths. No weights are read."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checks which files of a model's folder may be read: safetensors, JSON and tokenizer files, inside the folder."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import math

@@ -1,7 +1,5 @@
 """Opens the model in a folder as a ForeignLab, or refuses it with the reason."""
 
-from __future__ import annotations
-
 import re
 import threading
 from pathlib import Path

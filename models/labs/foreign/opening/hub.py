@@ -5,8 +5,6 @@ machine is never used, because it could give access to private models. If HF_END
 files come from the mirror.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re

@@ -9,8 +9,6 @@ Errors that transformers raises are ignored here; the process that opens the mod
 child.py starts this process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

@@ -3,8 +3,6 @@
 This module imports neither torch nor transformers, because the inspection (inspection.py) uses it in a small process.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

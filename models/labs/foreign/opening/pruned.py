@@ -4,8 +4,6 @@ transformers 5 builds every head. The missing rows and columns are filled with z
 nothing, as with a gate of 0. `ForeignLab.closed` contains the pruned heads.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The reader of a chat model: it puts every text into the tokenizer's chat template as the message of a user."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self

@@ -1,7 +1,5 @@
 """Readers of models that predict classes: of a text, of each token, of a pair of texts, and of an answer's two ends."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

@@ -5,8 +5,6 @@ codes are part of the text, so links and files contain them. opus-mt reads `>>fr
 the text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

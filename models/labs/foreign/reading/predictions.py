@@ -1,7 +1,5 @@
 """Converts the output of an imported model to predicted distributions, losses or vectors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy

@@ -3,8 +3,6 @@
 A reader converts texts to prompts, and the model's output to predictions. It has a tokenizer and a config, no module.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -7,8 +7,6 @@ null if the template fails. The process is kept, because importing transformers 
 or when a template takes more than SECONDS or its share of the memory.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

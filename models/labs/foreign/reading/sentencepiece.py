@@ -5,8 +5,6 @@ SentencePiece model is converted to a fast tokenizer with the ids of vocab.json.
 because the inspection of a folder uses it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ The template is a Jinja program in the tokenizer's files. A child process (rende
 without access to files, modules or attributes of Python; code of a model's folder is never run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass

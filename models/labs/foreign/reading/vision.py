@@ -1,7 +1,5 @@
 """Pictures as input of a vision Transformer; the tokens are patches, named by row and column, counted from 1."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each subclass computes the same scores and then calls our attention function, as
 of a layer is replaced once, when its model is opened. A layer stores no state of a pass.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

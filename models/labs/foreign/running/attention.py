@@ -7,8 +7,6 @@ The settings of a pass are in a context variable, which exists during one forwar
 on a module, so passes of two visitors through one model are independent.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

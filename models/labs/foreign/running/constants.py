@@ -7,8 +7,6 @@ before the model reads it. Here the model reads the text without padding, and it
 afterwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import torch

@@ -8,8 +8,6 @@ with functions of torch. Their modules run unchanged inside a TorchFunctionMode,
 only and only while the module runs. The mode records the softmax, and replaces the product by ForwardPass.finish.
 """
 
-from __future__ import annotations
-
 import copy
 import sys
 from collections.abc import Callable, Iterable, Mapping

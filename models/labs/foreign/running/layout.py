@@ -5,8 +5,6 @@ texts, the first SEP and the tokens after it start in the middle of the grid. To
 positions, so the matrices only need to be cut.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence

@@ -5,8 +5,6 @@ The body is the module whose last hidden states the head reads. It returns the h
 only, so this works for every architecture whose head processes each position separately.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """Recorders of a pass, which store all maps, thumbnails of the maps, or the maps of one layer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy

@@ -5,8 +5,6 @@ pass of one thread (a context variable). W_O, the end of the MLP and the final n
 that pass, so that no architecture needs separate code. If the values do not agree, a StructureError is raised.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

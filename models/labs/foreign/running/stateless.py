@@ -4,8 +4,6 @@ For example, the rotary tables of dynamic NTK and LongRoPE depend on the longest
 link could show different maps later, and the threads of two visitors would interfere with each other.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable
 from typing import Any

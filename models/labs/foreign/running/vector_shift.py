@@ -1,7 +1,5 @@
 """The shift of the output vectors under a plan, for a model without predictions."""
 
-from __future__ import annotations
-
 import numpy
 from numpy import ndarray
 

@@ -1,7 +1,5 @@
 """Generation: a causal model's continuation, and a decoder's output, which is always greedy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol

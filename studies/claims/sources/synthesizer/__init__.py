@@ -1,7 +1,5 @@
 """Claim 2: Synthesizer (Tay et al. 2020, arXiv 2005.00743)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Claim 2 in dialogues: Synthesizers in the self-attention of encoder and decoder, one training of each type."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy

@@ -1,7 +1,5 @@
 """Claim 2 in summaries: Synthesizers in the self-attention of encoder and decoder."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -3,8 +3,6 @@
 studies/transfer/transfer_study.py measures the transfer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 

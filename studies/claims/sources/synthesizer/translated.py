@@ -3,8 +3,6 @@
 Cross-attention is softmax in all models, as in the source.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 
