@@ -10,7 +10,7 @@ import { currentView } from '../core/stage/view.js';
 import { selectedRow } from '../core/stage/weights.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, setAttribute } from '../widgets/dom.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
 import { createAnswer } from './answer.js';
 import { createField } from './field.js';
 import { createInspector } from './inspector.js';
@@ -144,12 +144,14 @@ function stepButtons(state) {
       onclick: () => state.step(by),
       attributes: { 'aria-label': name },
     });
+  state.origin = make('small');
   return make(
     'div',
     { className: 'steps' },
     button('◀', _('Previous word'), -1),
     make('span', { textContent: _('next word') }),
     button('▶', _('Next word'), 1),
+    state.origin,
   );
 }
 
@@ -223,6 +225,8 @@ function paint(state, data) {
   state.steps.show(data);
   field.show(data, view);
   phone.show(data, view);
+  const { before, after } = data.written ?? {};
+  if (state.origin) setText(state.origin, (after ?? before) === before ? '' : _('written by the unmodified model'));
   const next = answers(data.answer);
   const isNext = next && data.model.kind === 'next';
   pictures.at(-1).showNext(isNext ? wordText(next.now.label) : '', isNext ? _('next word') : '');

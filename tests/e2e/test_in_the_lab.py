@@ -287,6 +287,14 @@ def test_a_typed_translation_is_read_in_place_of_the_models_own(visit: Visit):
     expect(page.locator(".words").last).not_to_contain_text("nicht")
 
 
+def test_written_words_name_the_unmodified_model_while_another_text_is_written(visit: Visit):
+    page = visit(model="translation-softmax", text="A dog runs.", plan="cross-0.0~7g0-1.0~7g0")
+    expect(page.locator(".steps small")).not_to_be_empty()
+    page.get_by_role("button", name="Undo all changes").click()
+    linked(page, "plan", None)
+    expect(page.locator(".steps small")).to_be_empty()
+
+
 def test_a_word_of_a_masked_model_is_hidden(visit: Visit):
     page = visit(model="masked-softmax", lab="word.hide")
     word = view(page).get_by_role("button", name="little", exact=True)
