@@ -182,10 +182,10 @@ function showTable(state, shown) {
 }
 
 function offer(state) {
-  const { title, about, models, what, spec, here = '' } = state.data;
+  const { title, about, models, what, spec, link, here = '' } = state.data;
   const at = spec.usermeta?.chooses ? position(state) : undefined;
   const lines = here ? [...about, `${here}: ${at}.`] : about;
-  return { title, about: lines, models, what, table: () => tableOf(spec), figure: figureFiles(spec, at) };
+  return { title, about: lines, models, what, link, table: () => tableOf(spec), figure: figureFiles(spec, at) };
 }
 
 function destroy({ observer, take, result }) {

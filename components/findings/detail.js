@@ -1,10 +1,10 @@
 // The opened statement: plots, chart, facts, table, and the link into the Lab.
 
 import { toCsv } from '../core/csv.js';
-import { _, currentLanguage } from '../core/texts.js';
+import { _, currentLanguage, stateQuery } from '../core/texts.js';
 import { createFigure } from '../figure/figure.js';
 import { make, setAttribute } from '../widgets/dom.js';
-import { save, stateLink } from '../widgets/download_menu.js';
+import { linkTo, save } from '../widgets/download_menu.js';
 import { markElement, plotElement } from './plots.js';
 
 /** Creates the nodes of a text whose references are links. */
@@ -22,6 +22,9 @@ function tableElement({ columns, rows }, name) {
   return make('div', { className: 'scrolls', tabIndex: 0, attributes: { role: 'region', 'aria-label': name } }, table);
 }
 
+// Not the link to the visitor's state: it may contain a text, on which no finding depends.
+const linkOf = key => linkTo(stateQuery({ page: 'results', claim: key }));
+
 const folded = (title, ...children) => make('details', {}, make('summary', { textContent: title }), ...children);
 const paragraph = textContent => make('p', { textContent });
 
@@ -33,7 +36,7 @@ export function createDetail(send) {
   const rest = make('div');
   const element = make('article', { className: 'one', tabIndex: -1 }, top, choice, place, rest);
   const figure = createFigure(place.appendChild(make('div')));
-  let [drawn, known, chosen] = ['', null, 0];
+  let [drawn, known, chosen, link] = ['', null, 0, ''];
 
   const lab = ({ key, lab: query }) =>
     make('a', {
@@ -53,7 +56,7 @@ export function createDetail(send) {
       className: 'button',
       textContent: _('Table as CSV'),
       onclick: () =>
-        save(toCsv(table, _('Made with Attention Lab: {what}.', { what: key }), stateLink()), 'text/csv', `${key}.csv`),
+        save(toCsv(table, _('Made with Attention Lab: {what}.', { what: key }), linkOf(key)), 'text/csv', `${key}.csv`),
     });
 
   function build(open) {
@@ -108,7 +111,7 @@ export function createDetail(send) {
       ),
     );
     place.hidden = known !== null && !charts.length;
-    if (charts.length) figure.show(charts[chosen], dark);
+    if (charts.length) figure.show({ ...charts[chosen], link }, dark);
   }
 
   const show = (open, dark) => {
@@ -120,7 +123,7 @@ export function createDetail(send) {
       element.scrollTop = 0;
       if (!charts && !follows) send({ type: 'chart' });
     }
-    known = charts ?? known;
+    [known, link] = [charts ?? known, linkOf(open.key)];
     draw(dark);
   };
   return { element, show, close: () => figure.close() };

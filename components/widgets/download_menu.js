@@ -23,9 +23,11 @@ export function stateLink(without = []) {
   const query = new URLSearchParams(location.search);
   for (const name of ['embed', 'embed_options', ...without]) query.delete(name);
   const text = linkQuery(query);
-  // Some mail programs and chats end a link at a `?` without a `/` before it.
-  return location.origin + location.pathname.replace(/\/?$/, '/') + (text ? `?${text}` : '');
+  return linkTo(text ? `?${text}` : '');
 }
+
+/** Returns the link with this query. Some mail programs and chats end a link at a `?` without a `/` before it. */
+export const linkTo = query => location.origin + location.pathname.replace(/\/?$/, '/') + query;
 
 /** Saves a file. */
 export function save(content, type, name) {
@@ -94,7 +96,8 @@ const NAMES = {
 
 /** Creates and saves a file of a format, a key of MAKE; `offer` as in createDownloadMenu, `say` shows a message. */
 export function saveFile(kind, offer, say) {
-  const [citation, link] = [_('Made with Attention Lab: {what}.', { what: offer.models.join(', ') }), stateLink()];
+  const citation = _('Made with Attention Lab: {what}.', { what: offer.models.join(', ') });
+  const link = offer.link ?? stateLink();
   const name = ending => fileName([...offer.models, offer.what], ending);
   const framed = () => framePicture({ ...offer, picture: offer.picture(), citation, link });
   const frame = { title: offer.title, about: offer.about, citation, link };
@@ -106,9 +109,9 @@ export function saveFile(kind, offer, say) {
  * @param {() => {title: string, about: string[], models: string[], what: string,
  *   picture?: () => {width: number, height: number, nodes: object[]}, table?: () => object,
  *   figure?: {svg: (frame: any) => any, png: (frame: any) => any, html: (frame: any) => any},
- *   others?: {text: string, act: () => void, disabled?: boolean}[]}} offered returns the content when the menu is
- *   opened. `models` and `what` are parts of the file names. `figure` creates the files of a chart, which has no
- *   `picture`. Without a `table`, there is no CSV
+ *   others?: {text: string, act: () => void, disabled?: boolean}[], link?: string}} offered returns the content when
+ *   the menu is opened. `models` and `what` are parts of the file names. `figure` creates the files of a chart, which
+ *   has no `picture`. Without a `table`, there is no CSV. `link` replaces the link to the current state
  * @param {string} name accessible name of the button, because a page has several download buttons
  */
 export function createDownloadMenu(offered, name = _('Download')) {

@@ -4,7 +4,7 @@ import { pageData } from '../core/page_data.js';
 import { citedState, exportedStates, readSaved, withSaved } from '../core/saved.js';
 import { _ } from '../core/texts.js';
 import { make } from './dom.js';
-import { save, stateLink } from './download_menu.js';
+import { linkTo, save, stateLink } from './download_menu.js';
 import { createMenu } from './menu.js';
 
 const KEPT = 'attention-lab-saved';
@@ -71,7 +71,6 @@ export function createSaved(state, copy, sharing, onOpen = () => undefined) {
     name.focus();
     name.select();
   };
-  const base = () => stateLink().split('?')[0];
   const menu = createMenu({
     icon: ICON,
     text: _('Saved states'),
@@ -92,7 +91,7 @@ export function createSaved(state, copy, sharing, onOpen = () => undefined) {
           ? [
               {
                 text: _('Export saved states, JSON'),
-                act: () => save(exportedStates(states, base()), 'application/json', 'attention-lab-states.json'),
+                act: () => save(exportedStates(states, linkTo('')), 'application/json', 'attention-lab-states.json'),
               },
               { text: _('Remove all saved states'), act: () => store([]) },
             ]

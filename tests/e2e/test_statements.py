@@ -88,17 +88,20 @@ def test_every_width_shows_the_page_whole(visit, language: str):
     assert not violations(page)
 
 
-def test_the_table_and_the_chart_are_files(visit):
-    page: Page = visit(wait=False, page="results", claim="gated-sink")
+def test_the_table_and_the_chart_are_files_without_the_text_of_the_link(visit):
+    page: Page = visit(wait=False, page="results", claim="gated-sink", model="stories-selective", text="Private words")
     article = opened(page, "gated-sink")
     with page.expect_download() as download:
         article.get_by_role("button", name="Table as CSV").click()
     assert download.value.suggested_filename == "gated-sink.csv"
     lines = Path(download.value.path()).read_text("utf-8").splitlines()
     rows = list(csv.DictReader(io.StringIO("\n".join(lines[1:]))))
+    assert "Private" not in lines[0]
     assert [[*row] for row in rows] == [[*row] for row in EVERY["gated-sink"].table] and "claim=gated-sink" in lines[0]
     expect(article.locator(".vega svg")).to_be_visible(timeout=30_000)
     article.get_by_role("button", name=re.compile("^Download")).click()
     with page.expect_download() as download:
         article.get_by_role("menuitem", name=re.compile("^SVG")).click()
     assert "gated-sink" in download.value.suggested_filename
+    drawn = Path(download.value.path()).read_text("utf-8")
+    assert "claim=gated-sink" in drawn and "Private" not in drawn
