@@ -14,7 +14,7 @@ const MANY = 3000; // number of rows above which a canvas is faster than SVG
 
 function create(state) {
   const plot = make('div', { className: 'plot', attributes: { role: 'img', 'aria-describedby': 'numbers' } });
-  const numbers = make('div', { id: 'numbers', className: 'description', hidden: true });
+  const numbers = make('div', { id: 'numbers', className: 'spoken', hidden: true });
   const problem = make('p', { className: 'problem', hidden: true, attributes: { role: 'status' } });
   const table = make('table');
   const wide = make('div', { className: 'wide', hidden: true, tabIndex: 0, attributes: { role: 'region' } }, table);
