@@ -3,7 +3,6 @@
 import contextlib
 import threading
 from collections import OrderedDict
-from pathlib import Path
 
 from models import added, catalogue
 from models.lab import Lab
@@ -38,8 +37,7 @@ def load(name: str, step: int | None = None) -> Lab:
     if added.is_added(name):
         return added.find(name)
     if "/" in name or "\\" in name:  # our names have neither
-        is_path = name.startswith(("/", ".", "~", "file:")) or Path(name).is_dir()
-        return foreign.load_folder(name) if is_path else foreign.load(foreign.HUB + name)
+        return foreign.load_folder(name) if foreign.is_path(name) else foreign.load(foreign.HUB + name)
     with _loading:  # two visitors who request a model at once wait for one load
         if name in _held:
             _held.move_to_end(name)

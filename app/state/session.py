@@ -22,7 +22,7 @@ from models.messages import message
 
 # Keys of Streamlit's widgets.
 SOURCE, PASTED, UPLOADED = "texts of constants", "pasted text", "uploaded text"
-HUB_ID, FOLDER, LOOKED, JOB_PROBLEM = "hub id", "folder", "looked", "job problem"
+MODEL, LOOKED, JOB_PROBLEM = "model to open", "looked", "job problem"
 _WHOLE = "whole library"
 LAST = "attention-lab-last"  # name of the cookie with the query of the last state (components/runtime/visitor.js)
 MAX_QUERY = 4 * MAX_TEXT  # largest number of characters of an address

@@ -24,21 +24,19 @@ from models.labs.foreign.opening import hub
 from models.messages import message
 
 ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
-SUGGESTED = hub.HOSTED.allowed  # small, well-known models; a host opens no others
-# groups of suggested models: (type of model, what can be observed, names of the models)
+# suggested models by type
 GROUPS = (
-    (N_("Language models"), N_("They predict the next token."),
+    (N_("Language models"),
      ("openai-community/gpt2", "distilbert/distilgpt2", "EleutherAI/pythia-70m", "EleutherAI/pythia-160m",
       "HuggingFaceTB/SmolLM2-135M")),
-    (N_("Masked language models"), N_("They predict a word in [brackets]."),
+    (N_("Masked language models"),
      ("google-bert/bert-base-uncased", "distilbert/distilbert-base-uncased", "FacebookAI/roberta-base",
       "albert/albert-base-v2", "google/electra-small-generator", "microsoft/mpnet-base")),
-    (N_("Sentence models"), N_("A vector, or the sentiment, of a sentence."),
+    (N_("Sentence models"),
      ("sentence-transformers/all-MiniLM-L6-v2", "distilbert/distilbert-base-uncased-finetuned-sst-2-english")),
     (N_("Encoder-decoder and vision models"),
-     N_("T5 rewrites a text. ViT classifies a picture."),
      ("google-t5/t5-small", "google/vit-base-patch16-224")))
-_TYPED = "typed folder"  # key of the path that was opened last
+_TYPED = "typed model"  # key of the text that was submitted last
 SHORT = {"distilbert/distilbert-base-uncased-finetuned-sst-2-english": "distilbert-sst-2"}
 
 
@@ -64,20 +62,22 @@ def _draw() -> None:
 def _suggested() -> None:
     """Displays the suggested models by type; a click writes the name of a model into the field above."""
     st.markdown(_("#### Models to begin with"))
-    with st.container(key="suggested"):  # style.css sets as many in a row as fit
-        for number, (title, line, names) in enumerate(GROUPS):
-            with st.container(border=True, height="stretch", key=f"suggested-{number}"):
-                st.markdown(f"##### {_(title)}")
-                st.markdown(_(line))
-                with st.container(horizontal=True, gap="small"):
-                    for name in names:
-                        st.button(SHORT.get(name, name.partition("/")[2]), key=f"take {name}", on_click=_take,
-                                  args=(name,), help=name)
+    for title, names in GROUPS:
+        st.pills(_(title), names, format_func=_short, key=f"take {title}", on_change=_take, args=(f"take {title}",))
 
 
-def _take(name: str) -> None:
-    st.session_state[session.HUB_ID] = name
-    _look()
+def _short(name: str) -> str:
+    return SHORT.get(name, name.partition("/")[2])
+
+
+def _take(key: str) -> None:
+    name = session.widget(key, str, "")
+    for title, _names in GROUPS:  # the groups are one choice
+        if key != f"take {title}":
+            st.session_state[f"take {title}"] = None
+    if name:
+        st.session_state[session.MODEL] = name
+        _open()
 
 
 def _about() -> None:
@@ -86,15 +86,12 @@ def _about() -> None:
 
 
 def _forms() -> Lab | None:
-    """Displays the forms that open a model; returns the open model."""
-    hosted = hub.access().hosted
+    """Displays the field that opens a model; returns the open model."""
     job = visitor_models.job()
     if job is not None:
         progress.draw(job, _ended)
         return None
-    _from_hub(hosted)
-    if not hosted:
-        _from_folder()
+    _field()
     if st.session_state.get(session.JOB_PROBLEM):
         st.error(literal(sentence(st.session_state[session.JOB_PROBLEM])))
     present = session.history().present.model
@@ -104,38 +101,50 @@ def _forms() -> Lab | None:
     return lab
 
 
-def _from_hub(hosted: bool) -> None:
-    # the model of a link is offered first, unless it is a folder
+def _field() -> None:
+    # The model of a link is offered first, unless it is a folder. Streamlit drops the text of a field that was not
+    # shown while a model was opened.
     requested = session.history().wanted.get("model", "")
-    wanted = requested.removeprefix(HUB) if requested.startswith(HUB) else ""
-    options = list(dict.fromkeys([*([wanted] if wanted else []), *SUGGESTED]))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.selectbox(_("On the Hub"), options, index=0 if wanted else None, key=session.HUB_ID,
-                              accept_new_options=not hosted, placeholder=_("organisation/name"),
-                              help=_("This host opens these models") if hosted else _("Type any id, or choose one"))
-        st.button(_("Check size"), key="look", disabled=not chosen, on_click=_look,
-                  help=_("Shows the size first"))
+    st.session_state.setdefault(session.MODEL, st.session_state.get(_TYPED, "") or (
+        requested.removeprefix(HUB) if requested.startswith(HUB) else ""))
+    hosted = hub.access().hosted
+    with st.form("model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(_("Name or address on the Hub") if hosted else _("Name or address on the Hub, or a folder"),
+                      key=session.MODEL, placeholder="openai-community/gpt2",
+                      help=_("This host opens the models below") if hosted else
+                      _("A folder with config.json, model.safetensors and tokenizer.json"))
+        st.form_submit_button(_("Open"), key="open", on_click=_open)  # Enter also submits the form
     repo, message, can_load = st.session_state.get(session.LOOKED, ("", "", False))
-    if not repo or repo != chosen:
-        return
-    if not can_load:
+    if can_load:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(_("Load"), key="load", type="primary", on_click=_load, args=(HUB + repo,))
+            st.markdown(_(message))
+    elif message:
         st.error(literal(sentence(message)))
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(_("Load"), key="load", type="primary", on_click=_start, args=(HUB + repo.removeprefix(HUB),))
-        st.markdown(_(message))
 
 
-def _look() -> None:
+def _open() -> None:
+    """Opens the folder whose path was typed, or shows the size of the model on the Hub."""
+    typed = session.widget(session.MODEL, str, "").strip()
+    st.session_state[_TYPED] = typed
+    st.session_state[session.JOB_PROBLEM] = "" if typed else message("Type a name")
+    st.session_state[session.LOOKED] = ("", "", False)
+    if typed and not hub.access().hosted and models.labs.foreign.is_path(typed):
+        visitor_models.set_job(Job(message("Opening {name}", name=Path(typed).name),
+                                   lambda tell, cancelled: models.load_folder(typed, cancelled)).start())
+    elif typed:
+        _look(typed)
+
+
+def _look(typed: str) -> None:
     """Requests a model's size from the Hub and stores the response, because a request takes seconds."""
-    repo = session.widget(session.HUB_ID, str, "")
-    st.session_state[session.JOB_PROBLEM] = ""  # removes the message of an earlier attempt
+    repo = hub.unquoted(typed).removeprefix(HUB)
     try:
         limits.spend(limits.DOWNLOADS)
     except limits.LimitError as error:
         st.session_state[session.LOOKED] = (repo, str(error), False)
         return
-    st.session_state[session.LOOKED] = (repo, *_size(HUB + repo.removeprefix(HUB).strip()))
+    st.session_state[session.LOOKED] = (repo, *_size(HUB + repo))
 
 
 def _size(name: str) -> tuple[str, bool]:
@@ -152,17 +161,7 @@ def _size(name: str) -> tuple[str, bool]:
         return message("{error}.", error=str(error)), False
 
 
-def _from_folder() -> None:
-    # Streamlit drops the text of a field that was not shown while the folder was opened
-    st.session_state.setdefault(session.FOLDER, st.session_state.get(_TYPED, ""))
-    with st.form("open a folder", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input(_("A folder on this machine"), key=session.FOLDER, placeholder="/home/me/models/mine",
-                      help=_("With config.json, model.safetensors and tokenizer.json"))
-        # Enter also submits the form
-        st.form_submit_button(_("Open folder"), key="open folder", on_click=_start_folder)
-
-
-def _start(name: str) -> None:
+def _load(name: str) -> None:
     def work(tell: Progress, cancelled: Cancelled) -> Lab:
         return models.labs.foreign.load(name, tell, cancelled)
     try:
@@ -172,18 +171,6 @@ def _start(name: str) -> None:
         return
     st.session_state[session.JOB_PROBLEM] = ""
     visitor_models.set_job(Job(message("Loading {name}", name=name.removeprefix(HUB)), work).start())
-
-
-def _start_folder() -> None:
-    typed = session.widget(session.FOLDER, str, "")
-    folder = Path(typed.strip())
-    st.session_state[session.JOB_PROBLEM], st.session_state[session.LOOKED] = "", ("", "", False)
-    if not typed.strip():
-        st.session_state[session.JOB_PROBLEM] = message("Type the path of a folder")
-        return
-    st.session_state[_TYPED] = typed
-    visitor_models.set_job(Job(message("Opening {name}", name=folder.name),
-                               lambda tell, cancelled: models.load_folder(folder, cancelled)).start())
 
 
 def _ended(job: Job[Any]) -> None:

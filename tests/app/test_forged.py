@@ -69,22 +69,19 @@ def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visit
     from models.labs.foreign.opening import hub
 
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", hosted)
-    visitor[session.HUB_ID] = visitor[session.FOLDER] = value
+    visitor[session.MODEL] = value
     monkeypatch.setattr(hub, "_fetched", lambda *_: pytest.fail("the Hub was asked"))
     monkeypatch.setattr("huggingface_hub.model_info", _unreachable)
-    yours._look()
+    yours._open()
     repo, message, can_load = visitor[session.LOOKED]
-    assert isinstance(repo, str) and message.endswith(".") and not can_load
-    yours._start_folder()
+    assert isinstance(repo, str) and not can_load
     job = visitor_models.job()
-    if not isinstance(value, str):  # no path was typed
-        assert job is None and visitor[session.JOB_PROBLEM]
+    if job is None:
+        assert (message or visitor[session.JOB_PROBLEM]) and bool(message) == (isinstance(value, str) and value != "")
         return
-    assert job is not None and job._finished.wait(20)
+    assert not hosted and job._finished.wait(20)
     assert job.result is None and job.problem.endswith(".")
     assert "Traceback" not in job.problem and "failed" not in job.problem
-    if hosted:
-        assert "no folders" in job.problem
 
 
 def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch):

@@ -1,4 +1,4 @@
-"""The page Your model in a real browser: folders of foreign models, and folders that cannot be opened."""
+"""Models of the visitor in a real browser: folders of foreign models, and folders that cannot be opened."""
 
 import importlib.util
 import re
@@ -22,8 +22,8 @@ LOADED = 30_000  # timeout in ms; opening the first model imports transformers
 
 
 def ask_for(page: Page, folder: Path | str) -> None:
-    """Enters a folder on the page Your model and clicks the button of the form."""
-    box = page.get_by_label("A folder on this machine", exact=True)
+    """Enters a folder in the field of the page Models and presses Enter."""
+    box = page.get_by_label("Name or address on the Hub, or a folder", exact=True)
     box.fill(str(folder))
     box.press("Enter")
 
@@ -128,11 +128,11 @@ def test_what_is_no_model_is_refused_in_words(visit, tmp_path: Path):
     page = visit(page="yours", wait=False)
     missing = "There is no such folder"
     for folder, message in ((tmp_path / "missing", missing), (tmp_path / "nothing", "no config"),
-                         ("x" * 300, missing), (tmp_path / "pickled", "are a pickle file"),
+                         ("./" + "x" * 300, missing), (tmp_path / "pickled", "are a pickle file"),
                          ("~nobody-of-this-name", missing)):
         ask_for(page, folder)
         expect(page.get_by_role("alert").filter(has_text=message)).to_be_visible(timeout=LOADED)
-        expect(page.get_by_role("button", name="Open folder")).to_be_visible()
+        expect(page.get_by_role("button", name="Open", exact=True)).to_be_visible()
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
     page.get_by_role("link", name="Lab", exact=True).click()
     expect(page.locator('[data-part="lab"] .tile')).to_have_count(32)
@@ -148,16 +148,22 @@ def hosted() -> Iterator[str]:
 def test_a_host_opens_no_folder_and_only_what_it_allows(browser: Browser, hosted: str):
     page = browser.new_page(bypass_csp=True)
     page.goto(f"{hosted}/?model=hf:somebody/else&plan=self-0.0c&text=abc")
-    expect(page.get_by_text("On the Hub")).to_be_visible(timeout=LOADED)
-    expect(page.get_by_label("A folder on this machine", exact=True)).to_have_count(0)
+    box = page.get_by_label("Name or address on the Hub", exact=True)
+    expect(box).to_have_value("somebody/else", timeout=LOADED)
     refused = re.compile("this host does not open “?somebody/else", re.IGNORECASE)
     expect(page.get_by_role("alert").filter(has_text=refused).first).to_be_visible()
-    page.get_by_role("button", name="Check size").click()
+    page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_role("alert").filter(has_text=refused)).to_have_count(2)
+    for name in ("openai-community/gpt2", "google-bert/bert-base-uncased"):
+        page.get_by_role("radio", name=name.partition("/")[2], exact=True).click()
+        expect(box).to_have_value(name)
+        expect(page.get_by_role("radio", checked=True)).to_have_count(1)
+    box.fill(str(folder_of("bert")))
+    box.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="is no model id")).to_be_visible()
     expect(page.get_by_role("button", name="Load", exact=True)).to_have_count(0)
     page.goto(f"{hosted}/?model=folder:model")
     expect(page.get_by_role("alert").filter(has_text="open the folder again").first).to_be_visible()
-    expect(page.get_by_label("A folder on this machine", exact=True)).to_have_count(0)
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
     page.close()
 

@@ -50,18 +50,17 @@ def _following() -> str:
 
 def _card(number: int, lesson: Lesson, follows: bool) -> None:
     places, left = _places(lesson), _left(lesson)
-    st.markdown(f"##### {number}. {plain(_(lesson.title))}")
-    st.markdown(plain(_(lesson.about)))
-    st.caption(_("About {n} minutes, {level}", n=lesson.minutes, level=_(LEVELS[lesson.level])))
+    done = len(places) - len(left)
     steps = (("" if place in left else "✓ ") + plain(_(step.title))
              for place, step in zip(places, lesson.steps, strict=True))
     links = ", ".join(f"[arXiv {paper}](https://arxiv.org/abs/{paper})" for paper in lesson.arxiv)
     source = f"{plain(lesson.source)}. {links}" if links else plain(lesson.source)
-    st.caption("\n\n".join([" · ".join(steps), source]))
-    done = len(places) - len(left)
-    # style.css moves the last line of a card to its lower edge
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(_("Go on") if left and done else _("Begin again") if done else _("Begin"), key=f"take {lesson.key}",
-                  type="primary" if follows else "secondary", on_click=lesson_events.take_step,
-                  args=((left or places)[0],))
-        st.markdown(_("{done} of {steps} steps done", done=done, steps=len(places)))
+    state = _("About {n} minutes, {level}", n=lesson.minutes, level=_(LEVELS[lesson.level]))
+    if done:
+        state = f"{state} · " + _("{done} of {steps} steps done", done=done, steps=len(places))
+    # Streamlit takes its time for each element, so a card has two
+    st.markdown("\n\n".join([f"##### {number}. {plain(_(lesson.title))}", plain(_(lesson.about)),
+                            *(f":small[:gray[{line}]]" for line in (state, " · ".join(steps), source))]))
+    # style.css moves the button to the lower edge of its card
+    st.button(_("Go on") if left and done else _("Begin again") if done else _("Begin"), key=f"take {lesson.key}",
+              type="primary" if follows else "secondary", on_click=lesson_events.take_step, args=((left or places)[0],))

@@ -10,6 +10,7 @@ transformers is imported only when such a model is opened.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,12 +23,21 @@ if TYPE_CHECKING:
     from models.info import ModelInfo
     from models.labs.foreign.lab import ForeignLab
 
-__all__ = ["FOLDER", "HUB", "ForeignError", "entry", "family", "cached", "is_foreign", "load", "load_folder"]
+__all__ = ["FOLDER", "HUB", "ForeignError", "entry", "family", "cached", "is_foreign", "is_path", "load",
+           "load_folder"]
 
 
 def is_foreign(name: str) -> bool:
     """Returns True if the name is the address of an imported (foreign) model, not one of our models."""
     return name.startswith((HUB, FOLDER))
+
+
+def is_path(name: str) -> bool:
+    """Returns True if a typed or pasted name means a folder, not a model on the Hub."""
+    from models.labs.foreign.opening import hub
+
+    name = hub.unquoted(name)
+    return name.startswith(("/", ".", "~", "file:", FOLDER)) or "\\" in name or os.path.isdir(name)
 
 
 def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None,
