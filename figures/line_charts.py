@@ -28,13 +28,12 @@ def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
     datasets: dict[str, list[dict[str, Any]]] = {}
     outlines = []
     for index, panel in enumerate(panels):
-        name = (panel.heading or panel.title) if len(panels) > 1 else ""
-        forms = (("line", panel.lines), ("dot", panel.dots), ("ring", panel.rings))
+        name = panel.title if len(panels) > 1 else ""
+        forms = (("line", panel.lines), ("dot", panel.dots))
         datasets[f"rows{index}"] = [_row(series[point.series], point, form, order, sparse[point.series], name)
                                     for form, points in forms for order, point in enumerate(points)]
         indices, datasets[f"pointed{index}"] = _values_at(panel, len(series))
-        outlines.append(Outline(panel.title, panel.heading, panel.percent, tuple(panel.rules), bool(panel.lines),
-                                bool(panel.dots), bool(panel.rings) or layout.ringed,
+        outlines.append(Outline(panel.title, panel.percent, tuple(panel.rules), bool(panel.lines), bool(panel.dots),
                                 any(point.spread for point in panel.lines), indices,
                                 _range(panel.lines) if layout.fits_lines and panel.lines else None))
     key = (tuple(series), tuple(outlines), replace(layout, values=tuple(layout.values)), theme)
@@ -49,8 +48,7 @@ def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
         return line_plots(*key)
 
     return Parts(key, build, datasets, columns, title, _described(title, layout.x, series, panels), theme,
-                 {"columns": layout.columns, "least": layout.least, "beside": layout.beside,
-                  "chooses": layout.chooses})
+                 {"columns": layout.columns, "least": layout.least, "chooses": layout.chooses})
 
 
 @charted
@@ -80,7 +78,7 @@ def _row(one: Series, point: Point, form: str, order: int, sparse: bool, panel: 
 def _values_at(panel: Panel, count: int) -> tuple[tuple[int, ...], list[dict[str, Any]]]:
     """Returns the indices of the series with values in a panel, and a row per x with all values as text."""
     at: dict[float, dict[str, str]] = {}
-    for point in (*panel.lines, *panel.rings, *panel.dots):
+    for point in (*panel.lines, *panel.dots):
         text = format_value(point.y, panel.percent)
         text += f" ± {format_value(point.spread, panel.percent)}" if point.spread else ""
         text += f" ({point.note})" if point.note else ""
@@ -101,7 +99,7 @@ def _described(title: str, x: str, series: Sequence[Series], panels: Sequence[Pa
             if points:
                 first, last = min(points, key=by_x), max(points, key=by_x)
                 parts.append(message("{panel}, {series}: {first} at {start}, {last} at {end}",
-                                     panel=panel.heading or panel.title, series=one.name,
+                                     panel=panel.title, series=one.name,
                                      first=format_value(first.y, panel.percent), start=format_value(first.x),
                                      last=format_value(last.y, panel.percent), end=format_value(last.x)))
     return sentence(title, x, parts)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Scale = Literal["linear", "log2", "symlog", "band"]
+Scale = Literal["linear", "log2", "band"]
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,11 @@ class Rule:
 
     Attributes:
         label: text at the line.
-        dashed: True for a dashed line.
-        left: True if the text of a horizontal line stands at its left end, where the curves are far from it.
     """
 
     label: str
     x: float | None = None
     y: float | None = None
-    dashed: bool = True
-    left: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,20 +71,16 @@ class Panel:
     Attributes:
         title: title of the vertical axis, with the unit.
         lines: points that a line joins, in this order within each series.
-        rings: single values with large hollow marks, such as values of the input text.
         dots: single values with small marks, such as the values of single seeds.
         rules: reference lines.
         percent: True for fractions, which are shown in percent.
-        heading: a heading above the plot, for small multiples.
     """
 
     title: str
     lines: Sequence[Point] = ()
-    rings: Sequence[Point] = ()
     dots: Sequence[Point] = ()
     rules: Sequence[Rule] = ()
     percent: bool = False
-    heading: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,20 +88,18 @@ class Outline:
     """A panel without its points: everything that the structure of the plot depends on.
 
     Attributes:
-        title, heading, percent, rules: see Panel.
-        lines, dots, rings: True if there are such points.
+        title, percent, rules: see Panel.
+        lines, dots: True if there are such points.
         spread: True if there are error bars.
         with_values: indices of the series with values.
         domain: smallest and largest value of the lines with their error bars; None if the axis shows all marks.
     """
 
     title: str
-    heading: str
     percent: bool
     rules: tuple[Rule, ...]
     lines: bool
     dots: bool
-    rings: bool
     spread: bool
     with_values: tuple[int, ...]
     domain: tuple[float, float] | None = None
@@ -122,36 +112,22 @@ class Layout:
     Attributes:
         x: title of the horizontal axes.
         scale: scale of x; `band` has equal distances between values.
-        y_scale: scale of the vertical axis; symlog is linear up to `bend` and logarithmic above.
-        bend: constant of symlog.
-        zero: True if the vertical axis starts at 0.
-        together: True if all panels share one vertical scale.
         columns: the largest number of panels in a row.
         width, height: size of one panel in px; the app fits the width to the page.
         least: smallest width of a panel in px, in the app.
-        ringed: True if rows for rings (values of the input text) may be added to the datasets later.
-        ring_label: text beside the first ring of each panel; empty for none.
-        fits_lines: True if the vertical axes show the range of the lines. A ring outside is drawn at the edge.
+        fits_lines: True if the vertical axes show the range of the lines.
         chooses: True to mark a position. The parameter `at` moves the position, and a click on a value selects it.
         at: the marked position.
-        beside: width in px of a panel's axis and margin, for the app.
         values: ticks of x; empty for automatic ticks.
     """
 
     x: str
     scale: Scale = "linear"
-    y_scale: Literal["linear", "symlog", "log"] = "linear"
-    bend: float = 1.0
-    zero: bool = False
-    together: bool = False
     columns: int = 1
     width: int = 600
     height: int = 240
     least: int = 320
-    ringed: bool = False
-    ring_label: str = ""
     fits_lines: bool = False
     chooses: bool = False
     at: float | None = None
-    beside: int = 64
     values: Sequence[float] = field(default_factory=tuple)

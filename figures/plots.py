@@ -1,6 +1,5 @@
 """Creates altair line charts and dot plots. Imported when the first chart is created, because altair loads slowly."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -16,8 +15,6 @@ def line_plots(series: Sequence[Series], panels: Sequence[Outline], layout: Layo
     drawing = _Drawing(series, layout, len(panels) == 1, theme)
     plots = [drawing.plot(index, panel) for index, panel in enumerate(panels)]
     chart: Any = plots[0] if len(plots) == 1 else alt.concat(*plots, columns=layout.columns, spacing={"row": 14})
-    if layout.together and len(plots) > 1:
-        chart = chart.resolve_scale(y="shared")
     # Selections are added at the top level, because altair would attach a panel's selection to all layers of the panel.
     position = [alt.VariableParameter(name="at", value=layout.at)] if layout.chooses else []
     chart.params = [*position,
@@ -99,54 +96,28 @@ class _Drawing:
         if panel.dots:
             layers.append(base.transform_filter("datum.form == 'dot'").mark_point(size=34, strokeWidth=1.2).encode(
                 shape=self.shape, opacity=self.opacity))
-        if panel.rings:
-            layers.append(base.transform_filter("datum.form == 'ring'").mark_point(
-                size=150, strokeWidth=2.5, shape="circle").encode(opacity=self.opacity))
-        if panel.rings and self.layout.ring_label:
-            first = alt.Chart(alt.NamedData(name=name)).transform_filter("datum.form == 'ring'").transform_window(
-                place="row_number()").transform_filter("datum.place == 1")
-            layers.append(first.mark_text(style="reference-label", align="left", dx=12).encode(
-                x=self.x, y=self._y(panel), text=self._ring_text(panel)))
         if self.layout.chooses:
             layers.append(base.transform_filter("datum.form == 'line' && datum.x == at").mark_point(
                 filled=True, size=110).encode(opacity=self.opacity))
             layers.append(alt.Chart(alt.InlineData(values=[{}])).mark_rule(
                 style="position", strokeWidth=1.5).encode(x=alt.XDatum(alt.expr("at"), type="quantitative")))
         layers.append(self._pointed(index, panel))
-        chart = alt.layer(*layers).properties(width=self.layout.width, height=self.layout.height)
-        if panel.heading:
-            chart = chart.properties(title=alt.Title(panel.heading, fontSize=13))
-        return chart
-
-    def _ring_text(self, panel: Outline) -> Any:
-        """Returns the text beside a ring; a ring outside the range of the axis also has its value and an arrow."""
-        label = self.layout.ring_label
-        if not panel.domain:
-            return alt.value(label)
-        low, high = panel.domain
-        shown = f"format(datum.y, '{'.1%' if panel.percent else '.2f'}')"
-        text = json.dumps(label, ensure_ascii=False)
-        return alt.value(alt.ExprRef(f"{text} + (datum.y < {low} ? ': ' + {shown} + ' ↓' : datum.y > {high} ? ': ' + "
-                                     f"{shown} + ' ↑' : '')"))
+        return alt.layer(*layers).properties(width=self.layout.width, height=self.layout.height)
 
     def suffix(self, index: int) -> str:
         """Returns the suffix that altair appends to the names of a panel's views when it concatenates panels."""
         return "" if self.is_single else f"_{index}"
 
     def _y(self, panel: Outline) -> alt.Y:
-        layout = self.layout
-        scale = alt.Scale(zero=layout.zero, nice=True) if layout.y_scale == "linear" else alt.Scale(
-            type="log") if layout.y_scale == "log" else alt.Scale(type="symlog", constant=layout.bend)
+        scale = alt.Scale(zero=False, nice=True)
         if panel.domain:
             scale.domain, scale.clamp = list(panel.domain), True
-        ticks = 5 if layout.height > 100 else 3
-        axis = alt.Axis(format=".2~%", tickCount=ticks) if panel.percent else alt.Axis(tickCount=ticks)
+        axis = alt.Axis(format=".2~%", tickCount=5) if panel.percent else alt.Axis(tickCount=5)
         return alt.Y("y:Q", title=panel.title, scale=scale, axis=axis)
 
     def _rules(self, panel: Outline) -> list[Any]:
         layers: list[Any] = []
         for rule in panel.rules:
-            dash = [5, 4] if rule.dashed else [1, 0]
             line = alt.Chart(alt.InlineData(values=[{"label": rule.label}]))
             if rule.x is not None:
                 at: dict[str, Any] = {"x": alt.XDatum(rule.x, type="quantitative")}
@@ -154,10 +125,9 @@ class _Drawing:
                     **at, y=alt.value(0), text="label:N")
             else:
                 at = {"y": alt.YDatum(rule.y, type="quantitative")}
-                text = line.mark_text(style="reference-label", align="left" if rule.left else "right",
-                                      baseline="bottom", dx=3 if rule.left else 0, dy=-3).encode(
-                    **at, x=alt.value(0 if rule.left else "width"), text="label:N")
-            layers += [line.mark_rule(style="reference", strokeDash=dash).encode(**at), text]
+                text = line.mark_text(style="reference-label", align="right", baseline="bottom", dx=0, dy=-3).encode(
+                    **at, x=alt.value("width"), text="label:N")
+            layers += [line.mark_rule(style="reference", strokeDash=[5, 4]).encode(**at), text]
         return layers
 
     def _pointed(self, index: int, panel: Outline) -> alt.Chart:

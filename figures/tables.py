@@ -24,18 +24,6 @@ def format_value(value: float | None, percent: bool = False) -> str:
     return text.replace("-", "−")
 
 
-class Narrow(NamedTuple):
-    """Another form of a chart for narrow pages, with the same datasets.
-
-    Attributes:
-        below: width in px of the chart's place below which this form is drawn.
-        build: as in Parts.
-    """
-
-    below: int
-    build: Callable[[], Any]
-
-
 @dataclass(frozen=True, eq=False)
 class Parts:
     """A chart before altair builds it. The app caches the result of altair, because building takes 20 to 400 ms.
@@ -49,7 +37,6 @@ class Parts:
         about: the chart's values in words, for screen readers.
         theme: see figures.theme.
         usermeta: further values for the component that draws the chart.
-        narrow: form for narrow pages; None if the chart is only stretched.
     """
 
     key: Hashable
@@ -60,7 +47,6 @@ class Parts:
     about: str
     theme: Theme
     usermeta: dict[str, Any]
-    narrow: Narrow | None = None
 
     def chart(self) -> Any:
         chart = self.build()
@@ -75,14 +61,10 @@ class Parts:
         if frame is None:
             if len(_frames) >= MOST_FRAMES:
                 _frames.clear()
-            frame = self.build().to_dict(validate=False)
-            if self.narrow:
-                frame["usermeta"] = {"narrow": {"below": self.narrow.below,
-                                                "frame": self.narrow.build().to_dict(validate=False)}}
-            _frames[self.key] = frame
+            frame = _frames[self.key] = self.build().to_dict(validate=False)
         # The datasets in the frame are the labels of reference lines.
         return {**frame, "datasets": {**frame.get("datasets", {}), **self.datasets}, "description": self.about,
-                "usermeta": {**frame.get("usermeta", {}), **self._usermeta()}, "config": {}}
+                "usermeta": self._usermeta(), "config": {}}
 
     def _usermeta(self) -> dict[str, Any]:
         return {**self.usermeta, "title": self.title,

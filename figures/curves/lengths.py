@@ -1,6 +1,5 @@
-"""Charts over text length (loss, accuracy, entropy, normaliser), and charts of the entropy of each query."""
+"""Charts over text length: loss, accuracy, entropy, normaliser."""
 
-import math
 from collections.abc import Sequence
 
 from figures.line_charts import line_parts
@@ -17,19 +16,14 @@ def length_curves(series: Sequence[Series], panels: Sequence[Panel], length: int
 
     Args:
         series: one per model and inference setting.
-        panels: panels with title and unit, lines, and rings for the input text.
+        panels: panels with title and unit, and lines.
         length: number of tokens that a line marks; the parameter `at` moves this line.
         trained: text lengths of the models' training in tokens, which dashed lines mark.
         theme: see figures.theme.
     """
     rules = [Rule(message("trained"), x=tokens) for tokens in trained]
     lengths = sorted({point.x for panel in panels for point in panel.lines})
-    ruled = [Panel(panel.title, panel.lines, panel.rings, rules=rules, percent=panel.percent) for panel in panels]
+    ruled = [Panel(panel.title, panel.lines, rules=rules, percent=panel.percent) for panel in panels]
     return line_parts(series, ruled, Layout(message("tokens"), "log2", columns=2, width=420, height=190, least=360,
-                                            chooses=True, at=length, ringed=True, ring_label=message("your text"),
-                                            fits_lines=True, values=lengths),
+                                            chooses=True, at=length, fits_lines=True, values=lengths),
                       message("Effect of text length"), theme)
-
-
-def _most(causal: bool, n: int, i: int) -> float:
-    return math.log(i + 1 if causal else n)

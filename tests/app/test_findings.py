@@ -34,7 +34,7 @@ EVERY = {each.key: (claim, each) for claim in CLAIMS for each in claim.statement
 CODE = re.compile(r"`[^`]*`")
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]+(?:[ ,;:]+[A-Za-z][A-Za-z'’-]+)+")
 # names with a space: ours, of data sets, of attention types, of authors; and the source's example of a token
-NAMES = {"Attention Lab", "Daily Mail", "GAU softmax", "GAU relu", "your text",  # of rings, which are not drawn here
+NAMES = {"Attention Lab", "Daily Mail", "GAU softmax", "GAU relu",
          "dense Synthesizer", "random Synthesizer", "ack Obama", "Leviathan, Kalman and Matias",
          "Su Jianlin", *(f"{name} et al" for name in ("Hassid", "Li", "Qiu", "Tay", "Voita"))}
 

@@ -111,19 +111,6 @@ test('a table has the rows of all panels, without empty columns', () => {
   });
 });
 
-test('a chart has its narrow form on a page below the given width', () => {
-  const frame = { layer: [{ mark: '#0068a8' }], height: 7 };
-  const given = spec(1, { description: 'words', usermeta: { narrow: { below: 500, frame } } });
-  const colours = { '#0068a8': '#fff' };
-  const [narrow, wide] = [499, 500].map(width => fitSpec(given, { width, config: CONFIG, colours }));
-  assert.deepEqual([narrow.layer[0].mark, narrow.height, narrow.width], ['#fff', 7, 499]);
-  assert.deepEqual([wide.layer[0].mark, wide.height], ['line', undefined]);
-  for (const form of [narrow, wide]) {
-    assert.equal(form.datasets, given.datasets);
-    assert.deepEqual([form.description, form.usermeta], ['words', {}]);
-  }
-});
-
 test('as many columns of the legend as its longest label allows, by stroke as well as by colour', () => {
   const columns = (channel, names) => {
     const layer = [{ encoding: { [channel]: { legend: {}, scale: { domain: names } } } }];
@@ -153,7 +140,7 @@ test('positions are those of all lines, in order', () => {
     rows0: [
       { form: 'line', x: 16 },
       { form: 'line', x: 2 },
-      { form: 'ring', x: 7 },
+      { form: 'dot', x: 7 },
     ],
     rows1: [
       { form: 'line', x: 2 },

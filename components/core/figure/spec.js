@@ -47,13 +47,6 @@ export const panelsBeside = ({ usermeta = {}, concat = [] }, width) =>
     Math.min(usermeta.columns ?? 1, concat.length || 1, Math.floor((width + GAP) / ((usermeta.least ?? 320) + GAP))),
   );
 
-/** Returns the form of a specification for a width in px: some charts have another form for narrow pages. */
-function formFor(spec, width) {
-  const { datasets, usermeta: { narrow, ...usermeta } = {}, ...rest } = spec;
-  if (!narrow) return spec;
-  return { ...(width < narrow.below ? narrow.frame : rest), datasets, usermeta, description: spec.description };
-}
-
 /**
  * Returns a specification for a width and a theme.
  * @param {any} given a specification of figures/, in the colours of the light theme
@@ -62,7 +55,7 @@ function formFor(spec, width) {
  *   less
  */
 export function fitSpec(given, { width, config, colours = {}, at, narrower = 0 }) {
-  const { datasets, ...rest } = formFor(given, width);
+  const { datasets, ...rest } = given;
   const fitted = { ...recolour(rest, colours), datasets };
   const names = legendNames(fitted);
   const longest = Math.max(0, ...names.map(name => textWidth(String(name), LABEL)));
@@ -72,17 +65,10 @@ export function fitSpec(given, { width, config, colours = {}, at, narrower = 0 }
   if (at !== undefined) {
     fitted.params = (fitted.params ?? []).map(param => (param.name === 'at' ? { ...param, value: at } : param));
   }
-  const { natural, beside: axes = BESIDE } = fitted.usermeta ?? {};
-  const shrink = (panel, room) => {
-    if (!natural) return { ...panel, width: room };
-    const share = Math.min(1, room / panel.width);
-    return { ...panel, width: Math.floor(panel.width * share), height: Math.floor(panel.height * share) };
-  };
-  if (!fitted.concat && natural) return shrink(fitted, width - axes);
   if (!fitted.concat) return { ...fitted, width, autosize: { type: 'fit-x', contains: 'padding' } };
   const beside = panelsBeside(fitted, width);
-  const each = Math.max(60, Math.floor((width - GAP * (beside - 1)) / beside) - axes - narrower);
-  return { ...fitted, columns: beside, concat: fitted.concat.map(panel => shrink(panel, each)) };
+  const each = Math.max(60, Math.floor((width - GAP * (beside - 1)) / beside) - BESIDE - narrower);
+  return { ...fitted, columns: beside, concat: fitted.concat.map(panel => ({ ...panel, width: each })) };
 }
 
 /**
