@@ -35,8 +35,7 @@ const logo = () =>
 
 function create(state) {
   const act = type => () => state.send({ type });
-  const button = (className, textContent, onclick) =>
-    make('button', { type: 'button', className, textContent, onclick });
+  const button = (className, textContent, onclick) => make('button', { className, textContent, onclick });
   // An undo is sent even if nothing can be undone yet, because Python may not have received the change yet. Python
   // ignores an undo without history.
   const undo = button('undo', _('Undo'), act('undo'));
@@ -44,7 +43,6 @@ function create(state) {
   const find = make(
     'button',
     {
-      type: 'button',
       className: 'find',
       onclick: () => findTool() || goTo(state, LAB),
       attributes: { 'aria-label': _('Find a tool') },
@@ -192,7 +190,7 @@ function showLanguages(state) {
   if (state.languages.children.length === languages.length) return; // the buttons already exist in this language
   state.languages.replaceChildren(
     ...languages.map(([lang, textContent]) =>
-      make('button', { type: 'button', lang, textContent, onclick: () => chooseLanguage(state, lang) }),
+      make('button', { lang, textContent, onclick: () => chooseLanguage(state, lang) }),
     ),
   );
 }

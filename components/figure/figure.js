@@ -19,7 +19,6 @@ function create(state) {
   const table = make('table');
   const wide = make('div', { className: 'wide', hidden: true, tabIndex: 0, attributes: { role: 'region' } }, table);
   const switcher = make('button', {
-    type: 'button',
     className: 'switch',
     textContent: _('Table'),
     attributes: { 'aria-expanded': false },
@@ -182,10 +181,9 @@ function showTable(state, shown) {
 }
 
 function offer(state) {
-  const { title, about, models, what, spec, link, here = '' } = state.data;
+  const { title, about, models, what, spec, link } = state.data;
   const at = spec.usermeta?.chooses ? position(state) : undefined;
-  const lines = here ? [...about, `${here}: ${at}.`] : about;
-  return { title, about: lines, models, what, link, table: () => tableOf(spec), figure: figureFiles(spec, at) };
+  return { title, about, models, what, link, table: () => tableOf(spec), figure: figureFiles(spec, at) };
 }
 
 function destroy({ observer, take, result }) {

@@ -52,7 +52,6 @@ export function createDetail(send) {
 
   const csv = ({ key, table }) =>
     make('button', {
-      type: 'button',
       className: 'button',
       textContent: _('Table as CSV'),
       onclick: () =>
@@ -99,7 +98,6 @@ export function createDetail(send) {
     choice.replaceChildren(
       ...charts.map(({ name }, index) =>
         make('button', {
-          type: 'button',
           textContent: name,
           attributes: { 'aria-pressed': index === chosen },
           onclick: () => {

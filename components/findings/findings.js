@@ -93,7 +93,6 @@ function build(state, { verdicts, groups }) {
         marks[key] = make(
           'button',
           {
-            type: 'button',
             title: text,
             dataset: { key },
             attributes: { 'aria-label': `${word}: ${text}` },
@@ -113,7 +112,7 @@ function build(state, { verdicts, groups }) {
     const { key, text, mark: shape, word, about } = statement;
     return (rows[key] = make(
       'button',
-      { type: 'button', className: 'entry', dataset: { key }, onclick: () => open(state, key) },
+      { className: 'entry', dataset: { key }, onclick: () => open(state, key) },
       markElement(shape),
       make(
         'span',

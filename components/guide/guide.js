@@ -12,7 +12,6 @@ const MARKED = /(\*[^*]+\*|`[^`]+`|arXiv \d{4}\.\d{4,5}|kexue(?:\.fm\/archives\/
 function create(state) {
   const problems = make('p', { className: 'problems', attributes: { role: 'status' } });
   const begin = make('button', {
-    type: 'button',
     className: 'button primary',
     textContent: _('Begin the first minute'),
     onclick: () => {

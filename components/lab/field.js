@@ -33,7 +33,7 @@ export function createField(state) {
       })),
   });
   const note = make('div', { className: 'notes' });
-  const forgets = make('button', { type: 'button', className: 'link' });
+  const forgets = make('button', { className: 'link' });
   const tokens = make('span');
   const notice = make('p', { className: 'notice', attributes: { role: 'status' } });
   const actions = make('span');
@@ -148,7 +148,7 @@ function showActions(element, actions, state) {
       state.refresh();
     };
     const attributes = pressed === undefined ? {} : { 'aria-pressed': pressed };
-    return make('button', { type: 'button', className: 'link', textContent: label, title: tip, onclick, attributes });
+    return make('button', { className: 'link', textContent: label, title: tip, onclick, attributes });
   };
   element.replaceChildren(...actions.map(button));
 }

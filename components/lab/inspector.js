@@ -55,18 +55,16 @@ export function createInspector(state) {
 
   const tabs = THINGS.map(thing =>
     make('button', {
-      type: 'button',
       dataset: { thing },
       onclick: () => openThing(thing),
       attributes: { role: 'tab', 'aria-controls': 'inspected' },
     }),
   );
-  const reset = make('button', {
-    type: 'button',
-    className: 'reset',
-    textContent: _('Undo all changes'),
-    onclick: () => send({ type: 'reset' }),
-  });
+  const headButton = (textContent, onclick, more = {}) =>
+    make('button', { className: 'reset', textContent, onclick, ...more });
+  const signButton = (sign, title, onclick) =>
+    headButton(sign, onclick, { title, attributes: { 'aria-label': title } });
+  const reset = headButton(_('Undo all changes'), () => send({ type: 'reset' }));
   const things = make(
     'div',
     { className: 'things', attributes: { role: 'tablist', 'aria-label': _('Selection') } },
@@ -81,28 +79,14 @@ export function createInspector(state) {
     update(data);
   };
   wide.onpointerdown = event => event.target === wide && wide.close(); // the backdrop
-  const widen = make('button', {
-    type: 'button',
-    className: 'reset',
-    textContent: '⤢',
-    title: _('Wide view'),
-    onclick: () => {
-      wide.append(view);
-      wide.showModal();
-      update(data);
-    },
-    attributes: { 'aria-label': _('Wide view') },
+  const widen = signButton('⤢', _('Wide view'), () => {
+    wide.append(view);
+    wide.showModal();
+    update(data);
   });
-  const pin = make('button', {
-    type: 'button',
-    className: 'reset',
-    textContent: '⊕',
-    title: _('Keep this figure below'),
-    onclick: () => {
-      const key = openTool(data, state.waiting());
-      send({ type: 'pin', name: key, on: !data.pins?.some(tool => tool.key === key) });
-    },
-    attributes: { 'aria-label': _('Keep this figure below') },
+  const pin = signButton('⊕', _('Keep this figure below'), () => {
+    const key = openTool(data, state.waiting());
+    send({ type: 'pin', name: key, on: !data.pins?.some(tool => tool.key === key) });
   });
   const pins = make('div', { className: 'pins', style: PINS });
   const element = make(
@@ -161,19 +145,14 @@ export function createInspector(state) {
         ...offered.map(tool =>
           make(
             'button',
-            { type: 'button', dataset: { key: tool.key }, onclick: () => open(tool.key) },
+            { dataset: { key: tool.key }, onclick: () => open(tool.key) },
             make('span', { textContent: tool.question }),
             tipped(make('small', { textContent: tool.term }), tool.tip),
           ),
         ),
         make(
           'button',
-          {
-            type: 'button',
-            className: 'every',
-            onclick: () => palette.open(data.tools),
-            attributes: { 'aria-haspopup': 'dialog' },
-          },
+          { className: 'every', onclick: () => palette.open(data.tools), attributes: { 'aria-haspopup': 'dialog' } },
           make('span', { textContent: _('All tools') }),
           make('kbd', { textContent: '/' }),
         ),

@@ -138,7 +138,6 @@ const readBy = row => data => data.kinds.filter(({ queries }) => queries === row
 function stepButtons(state) {
   const button = (text, name, by) =>
     make('button', {
-      type: 'button',
       className: 'button small',
       textContent: text,
       onclick: () => state.step(by),

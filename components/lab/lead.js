@@ -71,7 +71,7 @@ const BAR = 6; // px
 /** Creates the legend: {element, show(data, view)}. Pressing an entry shows or hides a layer of the picture. */
 export function createLegend(state) {
   const toggle = (name, text, term) => {
-    const button = addTip(make('button', { type: 'button', className: 'switch', textContent: text }), term);
+    const button = addTip(make('button', { className: 'switch', textContent: text }), term);
     button.onclick = () => state.mark({ [name]: !state.view.marks[name] });
     return button;
   };
@@ -130,7 +130,7 @@ function showTargets(state, element, { token, choices }) {
     ...choices.map(({ id, label }) => {
       const word = make('bdi', { className: 'serif', textContent: tokenText(label), translate: false, dir: 'auto' });
       if (one) return word;
-      const button = make('button', { type: 'button', attributes: { 'aria-pressed': id === chosen } }, word);
+      const button = make('button', { attributes: { 'aria-pressed': id === chosen } }, word);
       button.onclick = () => {
         state.send({ type: 'contribution', token: id });
         state.refresh();

@@ -17,8 +17,7 @@ export function guess(state, choice) {
 /** Creates {element, show(data), close()}; `data.lesson` is the step, as app/lab/lesson.py describes it. */
 export function createLesson(state) {
   const part = (tag, className, attributes) => make(tag, { className, attributes });
-  const button = (className, textContent, onclick) =>
-    make('button', { type: 'button', className, textContent, onclick });
+  const button = (className, textContent, onclick) => make('button', { className, textContent, onclick });
   const where = part('p', 'where', { id: 'lesson' });
   const stops = part('ol', 'stops', { 'aria-label': _('Steps') });
   const heading = make('h1', { className: 'serif', tabIndex: -1 });
@@ -117,7 +116,7 @@ export function createLesson(state) {
         ...marks.map((_mark, index) =>
           make(
             'button',
-            { type: 'button', dataset: { index } },
+            { dataset: { index } },
             make('span', { className: 'sign', attributes: { 'aria-hidden': true } }),
             make('span'),
           ),

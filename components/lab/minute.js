@@ -91,7 +91,7 @@ const isEmbedded = () => window.top !== window.self || new URLSearchParams(locat
 /** Creates the first minute, which stands before the inspector: {show(data, view), close()}. */
 export function createMinute(state) {
   const count = make('span');
-  const leave = make('button', { type: 'button', className: 'link', onclick: () => end() });
+  const leave = make('button', { className: 'link', onclick: () => end() });
   const [says, ask] = ['says serif', 'ask'].map(className => make('p', { className }));
   const card = make(
     'section',

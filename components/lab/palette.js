@@ -43,11 +43,7 @@ export function createPalette(act) {
     attributes: { role: 'listbox', 'aria-label': _('All tools') },
   });
   const count = make('p', { className: 'spoken', attributes: { role: 'status' } });
-  const close = make(
-    'button',
-    { type: 'button', attributes: { 'aria-label': _('Close') } },
-    make('kbd', { textContent: 'Esc' }),
-  );
+  const close = make('button', { attributes: { 'aria-label': _('Close') } }, make('kbd', { textContent: 'Esc' }));
   const element = make(
     'dialog',
     { className: 'palette', attributes: { 'aria-label': _('All tools') } },

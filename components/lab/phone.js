@@ -15,9 +15,9 @@ export function createPhoneBar(state) {
   const share = make('small');
   const lead = make('span');
   const said = make('span', { className: 'said serif' }, lead, word, share);
-  const show = make('button', { type: 'button', className: 'button', textContent: _('Show the answer') });
+  const show = make('button', { className: 'button', textContent: _('Show the answer') });
   show.onclick = () => state.guess(null);
-  const button = make('button', { type: 'button', className: 'button primary' });
+  const button = make('button', { className: 'button primary' });
   button.onclick = () => {
     const pruned = isPruned(state.view);
     state.change(pruned ? { constant: false, gate: 1 } : { gate: 0 });

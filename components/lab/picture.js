@@ -66,7 +66,6 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
   /** Creates the button that shows a group of layers; its first layer is then selected. */
   const opener = (index, depth) =>
     make('button', {
-      type: 'button',
       className: 'button small',
       textContent: _('Layers {first} to {last}', {
         first: GROUP * index + 1,

@@ -28,7 +28,6 @@ export function createSide(send) {
     const element = make(
       'button',
       {
-        type: 'button',
         onclick: () => element.getAttribute('aria-disabled') !== 'true' && act(),
         attributes: { 'aria-keyshortcuts': key },
       },

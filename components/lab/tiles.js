@@ -16,7 +16,7 @@ function tile({ kind }, layer, head, numbered) {
   const level = make('i', { className: 'level' });
   const button = make(
     'button',
-    { type: 'button', className: 'tile', tabIndex: -1, dataset: { kind, layer, head } },
+    { className: 'tile', tabIndex: -1, dataset: { kind, layer, head } },
     canvas,
     level,
     badge,
@@ -39,7 +39,6 @@ export function createLayer(kind, layer, several, numbered) {
   const name = make(
     'button',
     {
-      type: 'button',
       className: 'layer-name',
       dataset: { kind: kind.kind, layer },
       attributes: { title: _('Select the whole layer') },

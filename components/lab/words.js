@@ -41,7 +41,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
     words = tokens.map((token, index) => {
       const share = make('span', { className: 'weight' });
       const shown = isSlot(token) ? make('bdi', { textContent: '?' }) : tokenElement(token);
-      const button = make('button', { type: 'button', className: 'word', dataset: { index } }, shown, share);
+      const button = make('button', { className: 'word', dataset: { index } }, shown, share);
       return { button, share };
     });
     const special = tokens.map((_token, index) => isSpecialToken(tokens, index));

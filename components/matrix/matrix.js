@@ -11,7 +11,7 @@ export const matrixTitle = () => _('Which attention learns what?');
 export function createMatrix(state, before = [], after = []) {
   const element = make('section', { className: 'overview' });
   const button = (className, event, ...children) =>
-    make('button', { type: 'button', className, onclick: () => state.send(event) }, ...children);
+    make('button', { className, onclick: () => state.send(event) }, ...children);
   const result = ({ task, title }, column, { share, part, range }) => {
     const cell = button(
       'result',

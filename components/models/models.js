@@ -19,7 +19,6 @@ function update({ table }, { tasks, rows, present }) {
   const head = make('tr', {}, cell('th', 'col', _('Attention')), ...tasks.map(task => cell('th', 'col', task)));
   const dot = ({ name, title, label, score }, task, isOne) =>
     make('button', {
-      type: 'button',
       textContent: isOne ? '' : label,
       className: name === present ? 'dot present' : 'dot',
       title: score ? `${title}: ${score}` : title,

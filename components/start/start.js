@@ -57,7 +57,7 @@ function update(state, data) {
 function showActions(state, place, actions, content) {
   while (place.children.length > actions.length) place.lastChild.remove();
   actions.forEach((action, index) => {
-    const button = place.children[index] ?? place.appendChild(make('button', { type: 'button' }));
+    const button = place.children[index] ?? place.appendChild(make('button', {}));
     button.replaceChildren(...content(action));
     button.onclick = () => state.send(action.event);
   });

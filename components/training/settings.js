@@ -14,8 +14,7 @@ const TESTS = {
 
 /** Creates {element, heads, phone, show(data, index), close()}: the column, the line of the selected head, the bar of phones. */
 export function createSettings(state, stage) {
-  const button = (className, textContent, onclick) =>
-    make('button', { type: 'button', className, textContent, onclick });
+  const button = (className, textContent, onclick) => make('button', { className, textContent, onclick });
   const note = () => make('p', { className: 'note' });
   const set = (name, value) => stage.send({ type: 'set', name, value });
   const menu = field =>

@@ -34,7 +34,6 @@ export function createTime(state) {
   });
   const play = (way, name) =>
     make('button', {
-      type: 'button',
       className: 'button small',
       onclick: () => {
         state.play(state.playing === way ? 0 : way);
@@ -78,7 +77,7 @@ function nameOf(state, { title }, place) {
   const sign = svgElement(['svg', { viewBox: '0 0 28 4', width: 28, height: 4, 'aria-hidden': 'true' }, line]);
   if (!place) return make('b', {}, sign, title);
   const onclick = () => state.send({ type: 'beside', index: place - 1 });
-  return make('button', { type: 'button', onclick }, sign, title);
+  return make('button', { onclick }, sign, title);
 }
 
 /** Returns the curves as a tree of core/picture/svg.js. */

@@ -31,7 +31,6 @@ function create(state) {
   const time = createTime(state);
   const settings = createSettings(state, stage);
   const own = make('button', {
-    type: 'button',
     className: 'button primary',
     textContent: _('Train one yourself'),
     onclick: () => state.send({ type: 'own' }),

@@ -9,14 +9,14 @@ export const TEXT_INPUTS =
   'textarea, select, [contenteditable], input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
 
 /**
- * Creates an element.
+ * Creates an element. A button submits no form, unless its properties have another type.
  * @param {string} tag
  * @param {Record<string, any>} [properties] properties of the element; `dataset`, `style` and `attributes` are objects
  * @param {...(Node | string)} children a string becomes text
  * @returns {any}
  */
 export function make(tag, { dataset, style, attributes, ...properties } = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
+  const element = Object.assign(document.createElement(tag), tag === 'button' ? { type: 'button' } : {}, properties);
   Object.assign(element.dataset, dataset);
   for (const [name, value] of Object.entries(style ?? {})) element.style.setProperty(name, value);
   for (const [name, value] of Object.entries(attributes ?? {})) element.setAttribute(name, value);

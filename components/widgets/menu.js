@@ -33,12 +33,7 @@ function kindOf(checked, on) {
 export function createMenu({ icon, text, name = text, className = '', entries }) {
   const button = make(
     'button',
-    {
-      type: 'button',
-      className,
-      title: text,
-      attributes: { 'aria-haspopup': 'menu', 'aria-expanded': false, 'aria-label': name },
-    },
+    { className, title: text, attributes: { 'aria-haspopup': 'menu', 'aria-expanded': false, 'aria-label': name } },
     ...(icon ? [iconElement(icon)] : []),
     make('span', { className: 'text', textContent: text }),
   );
@@ -58,7 +53,6 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     make(
       'button',
       {
-        type: 'button',
         tabIndex: -1,
         attributes: {
           ...kindOf(checked, on),

@@ -41,7 +41,7 @@ export function createSaved(state, copy, sharing, onOpen = () => undefined) {
     { className: 'saving', hidden: true },
     name,
     make('button', { type: 'submit', textContent: _('Save') }),
-    make('button', { type: 'button', textContent: _('Cancel'), onclick: () => close() }),
+    make('button', { textContent: _('Cancel'), onclick: () => close() }),
   );
   let outside = null;
   const hide = () => {

@@ -62,14 +62,14 @@ export function createSharing(settled, copy) {
   const name = _('Share as QR code');
   const button = make(
     'button',
-    { type: 'button', className: 'share', title: name, attributes: { 'aria-label': name, 'aria-haspopup': 'dialog' } },
+    { className: 'share', title: name, attributes: { 'aria-label': name, 'aria-haspopup': 'dialog' } },
     iconElement(ICON),
   );
-  const close = make('button', { type: 'button', textContent: '×', attributes: { 'aria-label': _('Close') } });
+  const close = make('button', { textContent: '×', attributes: { 'aria-label': _('Close') } });
   const picture = make('div', { className: 'picture' });
   // The code of an address that no other device can open is folded: a class would scan it in vain.
   const isOwn = isOwnComputer(location.hostname);
-  const unfold = make('button', { type: 'button', textContent: _('Show the QR code anyway') });
+  const unfold = make('button', { textContent: _('Show the QR code anyway') });
   const warning = make(
     'div',
     { className: 'warning', hidden: !isOwn },
@@ -85,8 +85,8 @@ export function createSharing(settled, copy) {
   const lines = make('div', { className: 'remarks' });
   const foot = make('div', { className: 'foot' });
   const copied = make('span', { className: 'copied', attributes: { role: 'status' } });
-  const copyButton = make('button', { type: 'button', textContent: _('Copy link') });
-  const shareButton = make('button', { type: 'button', textContent: _('Share…'), hidden: !navigator.share });
+  const copyButton = make('button', { textContent: _('Copy link') });
+  const shareButton = make('button', { textContent: _('Share…'), hidden: !navigator.share });
   const dialog = make(
     'dialog',
     { attributes: { 'aria-labelledby': 'sharing' } },

@@ -8,16 +8,24 @@ const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [640, 126, 46, 110, 8, 22];
 const DASHES = ['', '6 4', '2 3', '8 3 2 3', '1 4'];
 const COLOURS = ['accent', 'muted', 'against', 'ink', 'muted'];
 
-/** Returns the functions from values to px of a chart. */
-function scales(xs, ys, log, { width, height }) {
+/** Returns the colour and the dashes of a curve. */
+const lookOf = index => ({
+  class: `curve ${COLOURS[index % COLOURS.length]}`,
+  'stroke-dasharray': DASHES[index % DASHES.length],
+});
+
+/** Returns the functions from values to px of a chart of [x, y] points. */
+function scales(points, log = false) {
+  const [xs, ys] = [0, 1].map(axis => points.map(point => point[axis]));
+  const [width, height] = [WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM];
   const across = log ? Math.log2 : value => value;
   const [x0, x1] = [Math.min(...xs), Math.max(...xs)].map(across);
   const [y0, y1] = [Math.min(...ys), Math.max(...ys)];
   return {
-    x: value => LEFT + ((across(value) - x0) / (x1 - x0 || 1)) * (width - LEFT - RIGHT),
-    y: value => TOP + (1 - (value - y0) / (y1 - y0 || 1)) * (height - TOP - BOTTOM),
+    x: value => LEFT + ((across(value) - x0) / (x1 - x0 || 1)) * width,
+    y: value => TOP + (1 - (value - y0) / (y1 - y0 || 1)) * height,
     back: px => {
-      const part = Math.max(0, Math.min(1, (px - LEFT) / (width - LEFT - RIGHT)));
+      const part = Math.max(0, Math.min(1, (px - LEFT) / width));
       const value = x0 + part * (x1 - x0);
       return log ? 2 ** value : value;
     },
@@ -27,44 +35,9 @@ function scales(xs, ys, log, { width, height }) {
 
 const text = (x, y, content, more = {}) => ['text', { x, y, ...more }, String(content)];
 
-function axes({ x, y, range }, { xTicks, xName, yName }, { width, height }) {
-  return [
-    ...axisTicks(range.y0, range.y1, 4).map(tick => [
-      'g',
-      {},
-      ['line', { x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick), class: 'grid' }],
-      text(LEFT - 8, y(tick) + 4, tick, { 'text-anchor': 'end' }),
-    ]),
-    ...xTicks.map(tick => text(x(tick), height - 5, tick, { 'text-anchor': 'middle' })),
-    text(width - RIGHT + 18, height - 5, xName),
-    ...(yName ? [text(width - RIGHT + 18, TOP + 6, yName)] : []),
-  ];
-}
-
-/**
- * Creates a chart of lines.
- * @param {{label: string, points: [number, number][]}[]} curves
- * @param {object} options
- * @param {string} options.label what the chart shows
- * @param {string} options.xName
- * @param {string} [options.yName]
- * @param {boolean} [options.log] true if the horizontal axis is logarithmic
- * @param {number[]} [options.xTicks]
- * @param {{at: number, act?: (value: number) => void}} [options.cursor] a vertical line that a drag moves
- * @param {{x: number, y: number, label: string}[]} [options.marks] single points
- * @param {boolean} [options.percent] true if the values at the ends of the curves are shown in percent
- */
-export function lines(curves, { label, xName, yName, log = false, xTicks, cursor, marks = [], percent = false }) {
-  const points = [...curves.flatMap(curve => curve.points), ...marks.map(({ x, y }) => [x, y])];
-  const size = { width: WIDTH, height: HEIGHT };
-  const scale = scales(
-    points.map(([x]) => x),
-    points.map(([, y]) => y),
-    log,
-    size,
-  );
-  const { x, y, range } = scale;
-  const svg = svgElement([
+/** Creates the chart with its axes and its marks. */
+function chart({ x, y, range }, { label, xTicks = axisTicks(range.x0, range.x1), xName, yName = '' }, ...marks) {
+  return svgElement([
     'svg',
     {
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
@@ -73,12 +46,42 @@ export function lines(curves, { label, xName, yName, log = false, xTicks, cursor
       role: 'img',
       'aria-label': label,
     },
-    ...axes(scale, { xTicks: xTicks ?? axisTicks(range.x0, range.x1), xName, yName }, size),
+    ...axisTicks(range.y0, range.y1, 4).map(tick => [
+      'g',
+      {},
+      ['line', { x1: LEFT, x2: WIDTH - RIGHT, y1: y(tick), y2: y(tick), class: 'grid' }],
+      text(LEFT - 8, y(tick) + 4, tick, { 'text-anchor': 'end' }),
+    ]),
+    ...xTicks.map(tick => text(x(tick), HEIGHT - 5, tick, { 'text-anchor': 'middle' })),
+    text(WIDTH - RIGHT + 18, HEIGHT - 5, xName),
+    ...(yName ? [text(WIDTH - RIGHT + 18, TOP + 6, yName)] : []),
+    ...marks,
+  ]);
+}
+
+/**
+ * Creates a chart of lines.
+ * @param {{label: string, points: [number, number][]}[]} curves
+ * @param {object} options
+ * @param {string} options.label what the chart shows
+ * @param {string} options.xName
+ * @param {boolean} [options.log] true if the horizontal axis is logarithmic
+ * @param {number[]} [options.xTicks]
+ * @param {{at: number, act?: (value: number) => void}} [options.cursor] a vertical line that a drag moves
+ * @param {{x: number, y: number, label: string}[]} [options.marks] single points
+ * @param {boolean} [options.percent] true if the values at the ends of the curves are shown in percent
+ */
+export function lines(curves, { label, xName, log, xTicks, cursor, marks = [], percent = false }) {
+  const points = [...curves.flatMap(curve => curve.points), ...marks.map(({ x, y }) => [x, y])];
+  const scale = scales(points, log);
+  const { x, y } = scale;
+  const svg = chart(
+    scale,
+    { label, xTicks, xName },
     ...curves.map((curve, index) => [
       'path',
       {
-        class: `curve ${COLOURS[index % COLOURS.length]}`,
-        'stroke-dasharray': DASHES[index % DASHES.length],
+        ...lookOf(index),
         d: curve.points.map(([a, b], i) => `${i ? 'L' : 'M'}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join(''),
       },
       ['title', {}, curve.label],
@@ -91,7 +94,7 @@ export function lines(curves, { label, xName, yName, log = false, xTicks, cursor
     ...(cursor
       ? [['line', { x1: x(cursor.at), x2: x(cursor.at), y1: TOP, y2: HEIGHT - BOTTOM, class: 'cursor' }]]
       : []),
-  ]);
+  );
   if (cursor?.act) {
     const place = event => {
       const box = svg.getBoundingClientRect();
@@ -125,18 +128,11 @@ export const curveKey = (curves, chosen, act) =>
     ...curves.map(({ key, label }, index) =>
       make(
         act ? 'button' : 'span',
-        act ? { type: 'button', onclick: () => act(key), attributes: { 'aria-pressed': key === chosen } } : {},
+        act ? { onclick: () => act(key), attributes: { 'aria-pressed': key === chosen } } : {},
         svgElement([
           'svg',
           { viewBox: '0 0 28 4', 'aria-hidden': 'true' },
-          [
-            'path',
-            {
-              d: 'M0 2h28',
-              class: `curve ${COLOURS[index % COLOURS.length]}`,
-              'stroke-dasharray': DASHES[index % DASHES.length],
-            },
-          ],
+          ['path', { d: 'M0 2h28', ...lookOf(index) }],
         ]),
         label,
       ),
@@ -155,24 +151,11 @@ const SHAPES = [
  * @param {{layer: number, head: number, x: number, y: number, name: string}[]} heads
  */
 export function scatter(heads, { label, xName, yName, selected, act }) {
-  const size = { width: WIDTH, height: HEIGHT };
-  const scale = scales(
-    heads.map(({ x }) => x),
-    heads.map(({ y }) => y),
-    false,
-    size,
-  );
+  const scale = scales(heads.map(({ x, y }) => [x, y]));
   const named = new Set([...heads].sort((one, other) => other.y - one.y).slice(0, 3));
-  const svg = svgElement([
-    'svg',
-    {
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-      class: 'chart',
-      preserveAspectRatio: 'xMinYMid',
-      role: 'img',
-      'aria-label': label,
-    },
-    ...axes(scale, { xTicks: axisTicks(scale.range.x0, scale.range.x1), xName, yName }, size),
+  const svg = chart(
+    scale,
+    { label, xName, yName },
     ...heads.map(head => {
       const [x, y] = [scale.x(head.x), scale.y(head.y)];
       const isSelected = head.layer === selected.layer && head.head === selected.head;
@@ -185,7 +168,7 @@ export function scatter(heads, { label, xName, yName, selected, act }) {
         ...(isSelected || named.has(head) ? [text(x + 10, y + 4, head.name)] : []),
       ];
     }),
-  ]);
+  );
   svg.addEventListener('click', event => {
     const place = event.target.closest('.dot')?.dataset.head;
     if (place) act(...place.split('.').map(Number));

@@ -17,20 +17,16 @@ export function drawComposed(place, api) {
 
 const FORMS = { share: formatShare, signed, count: String };
 
-/** Returns the nodes of a text: strings, {word}, {strong}, {share}, {signed}, {head}, {act, text}, {text, slots}, or a list. */
+/** Returns the nodes of a text: strings, {word}, {strong}, {share}, {signed}, {act, text}, {text, slots}, or a list. */
 function nodes(text, api) {
   return [text].flat().flatMap(each => {
     if (typeof each !== 'object') return [String(each)];
-    const { word, look, strong, share, signed: value, head, slots, act } = each;
+    const { word, look, strong, share, signed: value, slots, act } = each;
     if (word !== undefined) return [wordElement(word, look ?? 'word')];
     if (strong !== undefined) return [make('strong', {}, ...nodes(strong, api))];
     if (share !== undefined) return [formatShare(share)];
     if (value !== undefined) return [signed(value)];
-    if (head) return [shortHead(...head)];
-    if (act)
-      return [
-        make('button', { type: 'button', className: 'pick', onclick: doing(act, api) }, ...nodes(each.text, api)),
-      ];
+    if (act) return [make('button', { className: 'pick', onclick: doing(act, api) }, ...nodes(each.text, api))];
     const filled = Object.entries(slots ?? {}).map(([name, slot]) => [name, make('span', {}, ...nodes(slot, api))]);
     return sentence(each.text, Object.fromEntries(filled));
   });
@@ -100,7 +96,7 @@ const PARTS = {
       ...rows.map(({ lead, text, act }) =>
         make(
           'button',
-          { type: 'button', onclick: doing(act, api) },
+          { onclick: doing(act, api) },
           make('b', {}, ...nodes(lead, api)),
           make('span', { attributes: { translate: 'no' } }, ...nodes(text, api)),
         ),
@@ -159,20 +155,19 @@ function tiles(part, api) {
     const named = shortHead(layer, head, kind);
     const attributes = { title: named, 'aria-label': named };
     const onclick = () => api.select(layer, head, 'head', kind);
-    return make('button', { type: 'button', className, onclick, attributes }, canvas);
+    return make('button', { className, onclick, attributes }, canvas);
   });
   const grid = make('div', { className: 'minis', style: { '--heads': heads } }, ...cells);
   return make('figure', {}, make('figcaption', { textContent: title }), grid);
 }
 
 /** Returns numbers of the heads of a block as coloured cells: layers are rows; a press selects the head. */
-export function signedGrid({ kind, values, digits, most, act }) {
+function signedGrid({ kind, values, digits, most, act }) {
   const axis = text => make('span', { className: 'axis', textContent: text });
   const cell = (value, layer, head) => {
     const part = Math.sqrt(Math.abs(value) / most);
     const name = `${shortHead(layer, head, kind)} ${signed(value)}`;
     return make('button', {
-      type: 'button',
       className: value < 0 ? 'against' : '',
       textContent: Math.abs(value) >= 10 ** -digits ? signed(value, digits) : '',
       onclick: () => act(layer, head, 'head', kind),

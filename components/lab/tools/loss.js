@@ -35,7 +35,6 @@ function draw(place, api) {
         make(
           'button',
           {
-            type: 'button',
             tabIndex: -1,
             className: thing === 'word' && index === now.look ? 'chosen' : '',
             onclick: () => select(index),

@@ -34,9 +34,7 @@ export const note = (...nodes) => make('p', { className: 'note' }, ...nodes.flat
 export function bars(rows, { most, sans = false, off = false, first = false }) {
   const part = value => `${Math.min(100, (100 * Math.abs(value)) / most)}%`;
   const nameOf = (node, act) =>
-    act
-      ? make('button', { type: 'button', className: 'name', onclick: act }, node)
-      : make('span', { className: 'name' }, node);
+    act ? make('button', { className: 'name', onclick: act }, node) : make('span', { className: 'name' }, node);
   return make(
     'div',
     { className: `bars${sans ? ' sans' : ''}${off ? ' off' : ''}`, attributes: { role: 'list' } },
@@ -84,12 +82,7 @@ export const choice = (label, options, value, act) =>
     'div',
     { className: 'segment small', attributes: { role: 'group', 'aria-label': label } },
     ...options.map(([key, textContent]) =>
-      make('button', {
-        type: 'button',
-        textContent,
-        onclick: () => act(key),
-        attributes: { 'aria-pressed': key === value },
-      }),
+      make('button', { textContent, onclick: () => act(key), attributes: { 'aria-pressed': key === value } }),
     ),
   );
 
@@ -109,7 +102,6 @@ export const list = (label, options, value, act) =>
 /** Creates a small button. */
 export const button = (textContent, onclick, pressed) =>
   make('button', {
-    type: 'button',
     className: 'button small',
     textContent,
     onclick,
