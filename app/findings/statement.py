@@ -81,10 +81,19 @@ def detail(claim: Claim, statement: Statement) -> dict[str, Any]:
         methods.append(_("Not compared until trained again at a better learning rate; results over several seeds are "
                          "at that rate. {names}", names=", ".join(claim.waiting)))
     return row(statement) | {
-        "source": linked(claim.source), "facts": [[name, linked(text)] for name, text in _facts(statement)],
+        "word": _word(statement.verdict), "source": linked(claim.source),
+        "facts": [[name, linked(text)] for name, text in _facts(statement)],
         "table": _table(statement.table), "parts": _table(statement.parts), "command": statement.command,
         "lab": query(statement.key), "methods": methods, "trainings": _table(claim.trainings),
         "rates": _table(claim.rates)}
+
+
+def _word(verdict: Verdict) -> str:
+    """Returns the verdict; of a statement with a limit that holds, also the limit, because only a bound was shown."""
+    if verdict.bound is None or not verdict.is_limit or verdict.word not in (HOLDS, ONCE):
+        return _(verdict.word)
+    return _("{verdict}: inside the limit of {bound} {unit}", verdict=_(verdict.word),
+             bound=number(verdict.bound, ".3g"), unit=_(verdict.unit)).rstrip()
 
 
 def _facts(statement: Statement) -> list[tuple[str, str]]:
@@ -92,7 +101,7 @@ def _facts(statement: Statement) -> list[tuple[str, str]]:
     facts = [(_("Paper"), f"{_(statement.sourced)} ({_(statement.basis)})"),
              (_("Our result"), unbroken(_(statement.ours)))]
     if not statement.verified:
-        facts.append(("†", _("not checked in the paper itself")))
+        facts.append(("†", _("not checked in the paper")))
     if verdict.seeds:
         basis = ngettext("{n} training", "{n} trainings with different seeds", verdict.seeds)
         facts.append((_("Basis"), _("{trainings}, {steps:,} steps", trainings=basis, steps=verdict.steps)
@@ -104,8 +113,8 @@ def _facts(statement: Statement) -> list[tuple[str, str]]:
     facts.append((_("Rule"), _("{verdict}: {meaning}", verdict=_(verdict.word), meaning=meaning)))
     if verdict.bound is not None:
         facts.append((_("Limit") if verdict.is_limit else _("Margin"),
-                      _("the largest difference that the statement allows") if verdict.is_limit else
-                      _("half of the source's effect, or what a reader would call small")))
+                      _("the most that the statement allows") if verdict.is_limit else
+                      _("half of the source's effect, or a small difference")))
     if verdict.why:
         facts.append((_("Note"), _(verdict.why)))
     if verdict.p is not None and verdict.q is not None:

@@ -46,7 +46,7 @@ def page() -> None:
 
 def _draw() -> None:
     st.markdown("## " + _("Choose a model"))
-    st.markdown(_("Rows are attention types, columns tasks. Press a dot to open its model."))
+    st.markdown(_("Rows: attention types; columns: tasks. Press a dot to open its model."))
     shelf.draw()
     with st.container(key="yours"):  # style.css stacks the parts on a narrow screen
         forms, about = st.columns([58, 42], gap="large")

@@ -83,7 +83,7 @@ export function createDetail(send) {
         _('How it was measured'),
         ...methods.map(paragraph),
         ...(trainings ? [tableElement(trainings, _('Trainings'))] : []),
-        ...(rates ? [paragraph(_('Loss after a short training at each rate:')), tableElement(rates, _('Rates'))] : []),
+        ...(rates ? [paragraph(_('Loss after a short training, by rate:')), tableElement(rates, _('Rates'))] : []),
         paragraph(_('Measure again:')),
         make('pre', { textContent: command, tabIndex: 0 }),
       ),

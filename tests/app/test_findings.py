@@ -96,6 +96,9 @@ def test_an_opened_statement_has_its_numbers_its_table_and_a_link_that_works(key
     assert facts["Our result"].replace("\u00a0", " ").replace("−", "-") == each.ours.replace("−", "-")
     assert each.verdict.interval in facts["Test"] and each.contrast in facts["Test"]
     assert ("†" in facts) == (not each.verified)
+    is_bound = each.verdict.is_limit and each.verdict.word in ("holds", "seen once")
+    assert shown["word"].startswith(each.verdict.word)
+    assert (f"limit of {each.verdict.bound or 0:.3g}" in shown["word"]) == is_bound
     assert [len(row) for row in shown["table"]["rows"]] == [len(shown["table"]["columns"])] * len(each.table)
     assert shown["command"] == each.command and shown["methods"][0] == claim.setting
     state, problems = read_query(dict(parse_qsl(shown["lab"])))
