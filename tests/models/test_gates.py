@@ -66,13 +66,6 @@ def test_a_gate_is_a_factor_on_a_slice_of_w_o(lab: StackLab, layer: int, head: i
     assert (gated - logits(lab, ids, HeadPlan())).abs().max() > 0.01
 
 
-def test_gate_0_is_that_slice_of_w_o_zeroed(lab: StackLab):
-    ids, (_, layer, head) = random_ids(1, N)[0], address(lab, 1, 2)
-    pruned = copy.deepcopy(lab.model)
-    pruned.blocks[layer].attention.output.weight.unflatten(1, (lab.shape["self"][1], -1))[:, head] = 0
-    assert_close(logits(lab, ids, HeadPlan().gate("self", layer, head, 0)), pruned.logits(pruned(ids[None])[0]))
-
-
 @given(st.lists(st.floats(0, 1, width=32), min_size=HEADS, max_size=HEADS))
 def test_a_layer_is_linear_in_its_gates(gates: list[float]):
     """The output of a layer is the sum over heads of gate times head contribution."""
