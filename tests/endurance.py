@@ -211,10 +211,7 @@ def site(balanced: bool) -> Iterator[tuple[str, list[int]]]:
 
 @contextlib.asynccontextmanager
 async def strangers(address: str, count: int, stop: float) -> AsyncIterator[None]:
-    """Runs attackers in the background until `stop`.
-
-    Each of them uses all attacks, in a separate random order.
-    """
+    """Runs attackers in the background until `stop`. Each of them uses all attacks, in a separate random order."""
     async def attack(seed: int) -> None:
         draw, names = random.Random(seed), [*ATTACKS]
         while time.perf_counter() < stop:

@@ -309,10 +309,7 @@ def test_replicas_are_restarted_one_after_the_other(site: Site):
 
 
 def test_a_version_that_does_not_start_stops_the_restart(site: Site, monkeypatch: pytest.MonkeyPatch):
-    """If a new version does not start, the restart stops.
-
-    Replica b keeps the old version and receives all sessions.
-    """
+    """If a new version does not start, the restart stops. Replica b keeps the old version and receives all sessions."""
     monkeypatch.setattr(supervisor, "PATIENCE", 3)
     kept, site.healthy = site.supervisor.running["b"], False
     lines = list(supervisor.request_restart(["a", "b"], site.control))

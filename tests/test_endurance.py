@@ -13,10 +13,7 @@ from tests.own_loop import run
 
 
 def test_visitors_work_and_come_back_after_a_cut(monkeypatch: pytest.MonkeyPatch):
-    """Visitors change heads through the events route.
-
-    A cut connection is an error only if `may_be_cut` is False.
-    """
+    """Visitors change heads through the events route. A cut connection is an error only if `may_be_cut` is False."""
     monkeypatch.setattr(endurance, "EVERY", 0.2)
 
     async def work(address: str, may_be_cut: bool) -> tuple[Record, int]:

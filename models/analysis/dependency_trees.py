@@ -1,5 +1,4 @@
-"""Sentences with gold dependency trees (Universal Dependencies, English Web Treebank), with word positions.
-"""
+"""Sentences with gold dependency trees (Universal Dependencies, English Web Treebank), with word positions."""
 
 import functools
 import gzip

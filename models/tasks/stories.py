@@ -95,8 +95,7 @@ class StoriesReader(Reader):
 
     @functools.cached_property
     def typed(self) -> Tokenizer:
-        """The tokenizer of input texts: characters that do not occur in the data are replaced by similar characters.
-        """
+        """The tokenizer of input texts: characters that do not occur in the data are replaced by similar characters."""
         tokenizer = tokenizer_from(TOKENIZER)
         tokenizer.encode_special_tokens = True
         tokenizer.normalizer = normalizers.Sequence([

@@ -349,10 +349,7 @@ def test_a_host_names_the_models_that_it_does_not_open(visitor, monkeypatch):
 @pytest.mark.parametrize("long", ["The cat [sat] on the mat. " * 200, "[x]" * 3000, "[" * 5000, "a" * 3998 + "[bc] d",
                                   "a " * 1990 + "[a long phrase is hidden] " + "b " * 900])
 def test_a_long_texts_link_shows_no_word_that_was_hidden(long: str):
-    """The text in a link is never cut inside brackets.
-
-    A bracket without its counterpart would reveal a hidden word.
-    """
+    """The text in a link is never cut inside brackets. A bracket without its counterpart would reveal a hidden word."""
     again = read_query(dict(parse_qsl(query_of(LabState("masked-softmax", long)))))[0].text
     assert long.startswith(again) and len(again) <= MAX_LINK_TEXT
     assert again.count("[") == again.count("]") or "]" not in long

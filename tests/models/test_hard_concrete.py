@@ -173,10 +173,7 @@ def test_strength_decides(strength: float, left: int | None, tmp_path: Path):
 
 
 def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The control trains the encoder's weights by Adam on the cross entropy alone, step by step.
-
-    No head is removed.
-    """
+    """The control trains the encoder's weights by Adam on the cross entropy alone, step by step. No head is removed."""
     control = replace(PRUNING, strength=0.0)
     gates = learn(control, make_model(), Copying(TASK), tmp_path)
     assert not gates.log_a and not gates.plan.heads

@@ -64,10 +64,7 @@ def counting() -> Task:
 
 
 def test_stories_are_the_same_tokens_at_every_length(monkeypatch: pytest.MonkeyPatch):
-    """The same tokens are used at every length.
-
-    The proportion of books and stories is that of the card's metric.
-    """
+    """The same tokens are used at every length. The proportion of books and stories is that of the card's metric."""
     monkeypatch.setattr(stories, "HELD_OUT_TOKENS", 16 * 1024)
     found = {}
     for n in (32, 256, 1024):

@@ -62,10 +62,7 @@ def test_entries_above_the_diagonal_do_not_count():
 
 
 def test_memory_of_a_model():
-    """The memory computed from a model's F equals loops over F.
-
-    A gradient step that reduces the memory increases F.
-    """
+    """The memory computed from a model's F equals loops over F. A gradient step that reduces the memory increases F."""
     model = make_model("selective").requires_grad_(True)
     records: list[Record] = []
     model(random_ids(3, 12), records=records)

@@ -167,10 +167,7 @@ def test_moments_are_points_and_no_models(tmp_path: Path):
 
 
 def test_points_are_of_the_same_tasks(tmp_path: Path):
-    """Scores of models are compared on the tasks that all models have.
-
-    A study of few tasks is not a point.
-    """
+    """Scores of models are compared on the tasks that all models have. A study of few tasks is not a point."""
     first, second, third = (made(0.05 * i, name=f"model-{i}", base=0.4 + 0.1 * i) for i in (1, 2, 3))
     for key in [*CORPORA][5:]:
         del first["tasks"][key]

@@ -29,10 +29,7 @@ def tensors(draw: st.DrawFn) -> Tensor:
 
 @given(tensors())
 def test_a_round_trip_is_off_by_half_a_step_at_most(tensor: Tensor):
-    """The error is at most half a step; the step of a row is its largest absolute value / 127.
-
-    Vectors are exact.
-    """
+    """The error is at most half a step; the step of a row is its largest absolute value / 127. Vectors are exact."""
     packed = quantise({"w": tensor})
     read = dequantise(packed)["w"]
     assert read.shape == tensor.shape and read.dtype == torch.float32

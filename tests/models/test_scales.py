@@ -162,10 +162,7 @@ def test_the_learned_divisor_starts_at_the_trained_length_and_learns():
 # scale policies of a plan
 
 def test_which_policies_a_type_has(attention: str):
-    """Types with q·k scores offer scales, and Synthesizers offer none.
-
-    Only relu² attention offers 1 / n.
-    """
+    """Types with q·k scores offer scales, and Synthesizers offer none. Only relu² attention offers 1 / n."""
     expected = ("trained",)
     if attention in ("softmax", "log-n", "scalable-softmax", "temperature", "selective", "gated", "gau-softmax",
                      "gau-log-n"):

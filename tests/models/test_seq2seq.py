@@ -99,10 +99,7 @@ def test_causality(attention: str):
 
 @every_type
 def test_padding_changes_nothing(attention: str):
-    """A pair in a batch with longer pairs gives the same result as alone.
-
-    Attention weights on padding are 0.
-    """
+    """A pair in a batch with longer pairs gives the same result as alone. Attention weights on padding are 0."""
     model, (texts, targets) = make_model(attention), random_pairs(5, 12, 10)
     together, records = model(texts, targets), records_of(model, texts, targets)
     for row in range(5):

@@ -115,10 +115,7 @@ def test_nothing_is_refused():
 
 
 def test_half_a_character_is_refused_or_read():
-    """A lone surrogate is either read or refused with InputError.
-
-    JSON can contain it, but UTF-8 cannot.
-    """
+    """A lone surrogate is either read or refused with InputError. JSON can contain it, but UTF-8 cannot."""
     try:
         assert len(TASK.read("a\ud83d b").ids) > 1
     except InputError as error:
@@ -126,10 +123,7 @@ def test_half_a_character_is_refused_or_read():
 
 
 def test_labels():
-    """Every token has a label that is not empty.
-
-    The tokens of every example give the text of the example again.
-    """
+    """Every token has a label that is not empty. The tokens of every example give the text of the example again."""
     assert len(TASK.labels) == TASK.vocabulary == TASK.tokenizer.get_vocab_size() and TASK.labels[0] == "start"
     assert all(TASK.labels)
     for title, text in TASK.examples:

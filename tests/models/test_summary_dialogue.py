@@ -83,10 +83,7 @@ def test_of_a_long_conversation_the_oldest_turns_are_left_out():
 @pytest.mark.parametrize(("task", "counts"), [
     (SUMMARY_TASK, (18_866, 1500, 1500)), (DIALOGUE_TASK, (30_421, 10_424, 2731))], ids=["summary", "dialogue"])
 def test_splits(task: Task, counts: tuple[int, int, int]):
-    """The splits have the numbers of pairs stated in SOURCE.txt.
-
-    No text of validation or test is in training.
-    """
+    """The splits have the numbers of pairs stated in SOURCE.txt. No text of validation or test is in training."""
     train, validation, test = (task.corpus.pairs(split) for split in ("train", "validation", "test"))
     assert (len(train), len(validation), len(test)) == counts
     texts = {text for text, _ in train}

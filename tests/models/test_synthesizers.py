@@ -231,10 +231,7 @@ def test_factors_are_as_near_to_each_other_as_can_be(n: int):
 
 @given(st.integers(1, 8), st.integers(1, 8), st.data())
 def test_one_hot_factors_hit_exactly_one_key(a: int, b: int, data: st.DataObject):
-    """One-hot factors at p and q select key q a + p and no other key.
-
-    All pairs together select every key once.
-    """
+    """One-hot factors at p and q select key q a + p and no other key. All pairs together select every key once."""
     p, q = data.draw(st.integers(0, a - 1)), data.draw(st.integers(0, b - 1))
     scores = products(torch.eye(a)[p], torch.eye(b)[q])
     assert scores.nonzero().flatten().tolist() == [q * a + p] and scores.sum() == 1

@@ -182,10 +182,7 @@ def test_a_pass_has_few_shapes_and_every_pair_once(toy: TranslationCorpus):
 
 
 def test_a_batch_is_decided_by_its_numbers(toy: TranslationCorpus):
-    """A batch depends only on its seed and step.
-
-    It is the same from the token file and from the texts.
-    """
+    """A batch depends only on its seed and step. It is the same from the token file and from the texts."""
     later = toy.batch(5, 100, seed=1)
     toy.batch(0, 100, seed=2)
     again, other = TranslationCorpus(TASK, cache=toy._cache).batch(5, 100, seed=1), toy.batch(5, 100, seed=2)

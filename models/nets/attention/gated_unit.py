@@ -145,10 +145,7 @@ class GauSoftmax(GatedUnit):
 
 
 class GauLogN(GatedUnit):
-    """The gated attention unit with log n scaling.
-
-    The source uses max(n, 16); here n is always the text's length.
-    """
+    """The gated attention unit with log n scaling. The source uses max(n, 16); here n is always the text's length."""
 
     title = N_("Gated attention unit, log n")
     label, colour, dash = N_("GAU log n"), 4, 2
