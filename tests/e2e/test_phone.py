@@ -44,6 +44,16 @@ def test_places_buttons_and_menus_are_as_large_as_a_finger_and_inside_the_window
     expect(places.nth(5)).to_have_attribute("aria-current", "page")
 
 
+def test_names_of_blocks_end_left_of_their_tiles(visit: Callable[..., Page]):
+    page = visit(phone=True, model="translation-softmax")
+    page.locator(".tiles").nth(8).wait_for()
+    for name, tiles in zip(page.locator(".layer-name").all(), page.locator(".tiles").all(), strict=True):
+        words = name.locator("small").first.evaluate("""its => {
+            const range = document.createRange(); range.selectNodeContents(its);
+            return range.getBoundingClientRect().right }""")
+        assert words <= box(tiles)["x"] + 2
+
+
 def test_a_finger_selects_swipes_and_slides(visit: Callable[..., Page]):
     page = visit(phone=True, model="stories-selective", text="Once upon a time")
     tile(page, 1, 2).tap()
