@@ -10,12 +10,11 @@ import argparse
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from models.lab import Lab
 from models.storage.checkpoint import CheckpointError
-from models.storage.datasets import add_data_option
+from models.storage.datasets import add_folder_options
 from models.tasks.base import Task
 from models.training.executor import add_processes_option, progress, run_jobs
 from models.training.recipes import task_of
@@ -50,9 +49,7 @@ def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[
     parser.add_argument("names", nargs="+", choices=choices, metavar="NAME", help=", ".join(choices))
     for option in options:
         parser.add_argument(f"--{option.name}", type=option.of, default=option.usual, help=option.about)
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"),
-                        help="folder of cached tokens and of unfinished results")
+    add_folder_options(parser)
     add_processes_option(parser)
     arguments = parser.parse_args()
     given = "".join(f" --{option.name} {value}" for option in options

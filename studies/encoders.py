@@ -19,7 +19,7 @@ import torch
 from models.labs.stack import StackLab
 from models.nets.transformer import Model, Transformer
 from models.storage.checkpoint import digest, read_json, read_model, write_json, write_model
-from models.storage.datasets import add_data_option
+from models.storage.datasets import add_folder_options
 from models.tasks.masked import LENGTH, TOKENS, MaskedCorpus, MaskedReader
 from models.training.recipes import RECIPES, Recipe
 from models.training.trainer import train, validation_loss
@@ -108,8 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[[], *NAMES], metavar="NAME",
                         help=f"any of {', '.join(NAMES)}; all by default")
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the trainings")
+    add_folder_options(parser)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)  # one thread, because another order of summation would give other weights
     for name in options.names or NAMES:

@@ -49,7 +49,7 @@ from models.storage.checkpoint import (
     write,
     write_json,
 )
-from models.storage.datasets import add_data_option
+from models.storage.datasets import add_folder_options
 from models.storage.file_lock import locked
 from models.tasks.base import Pairs, Task
 from models.tasks.pairs import PairCorpus
@@ -232,8 +232,7 @@ def main() -> None:
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--ship", choices=SHIPPED, metavar="NAME",
                         help=f"this run's weights, as a model of their own: {', '.join(SHIPPED)}")
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
+    add_folder_options(parser)
     arguments = parser.parse_args()
     kinds = tuple(kind for kind in KINDS if kind in arguments.kinds)
     try:

@@ -193,6 +193,8 @@ def options_of(module: str) -> set[str]:
         options |= options_of(TRAINER) - {"--target"}
     if "add_processes_option" in named:
         options |= {"--processes"}
+    if "add_folder_options" in named:
+        options |= {"--data", "--runs"}
     return options | ({"--data"} if "add_data_option" in named else set())
 
 

@@ -15,6 +15,13 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
                         help="folder of the data sets; the repository's own, assets/data, if left out")
 
 
+def add_folder_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options `--data` and `--runs`."""
+    add_data_option(parser)
+    parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR",
+                        help="folder of cached tokens, logs, training states and unfinished results")
+
+
 def files(data: Path, pattern: str) -> list[Path]:
     """Returns the files of a data set that match a glob, sorted by name; raises FileNotFoundError if there are none."""
     paths = sorted(data.glob(pattern))

@@ -29,7 +29,7 @@ from models.storage.checkpoint import (
     read_model,
     write_json,
 )
-from models.storage.datasets import add_data_option
+from models.storage.datasets import add_folder_options
 from models.storage.released import parts_of
 from models.tasks.base import Pairs, Task
 from models.training import variants
@@ -134,8 +134,7 @@ def main() -> None:
     """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=names(), metavar="NAME", help=", ".join(names()))
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    add_folder_options(parser)
     parser.add_argument("--only", choices=["masses"], help="a part of what a card has")
     arguments = parser.parse_args()
     for name in arguments.names:

@@ -7,11 +7,10 @@ The scores in the card were computed by the same function, so they are equal up 
 
 import argparse
 import json
-from pathlib import Path
 
 from models.catalogue import find, names
 from models.storage.checkpoint import CheckpointError, folder_of, read_model
-from models.storage.datasets import add_data_option
+from models.storage.datasets import add_folder_options
 from models.storage.released import parts_of
 from models.training.recipes import task_of
 
@@ -20,8 +19,7 @@ def main() -> None:
     """Runs the command of the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", metavar="NAME", help=f"{', '.join(names())}; MODEL@STEP for a checkpoint")
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    add_folder_options(parser)
     arguments = parser.parse_args()
     try:
         folder = folder_of(find(arguments.name).name)

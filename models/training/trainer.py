@@ -34,7 +34,7 @@ from models.nets.config import PADDING
 from models.nets.seq2seq import Interventions, Seq2Seq
 from models.nets.transformer import Model, Transformer
 from models.storage.checkpoint import CHECKPOINTS, build
-from models.storage.datasets import add_data_option
+from models.storage.datasets import add_folder_options
 from models.storage.released import STEPS
 from models.tasks.base import Batch, Corpus, Pairs
 from models.training.executor import add_processes_option, progress, run_jobs
@@ -233,9 +233,8 @@ def training_parser(about: str | None) -> argparse.ArgumentParser:
     """Returns the parser of a command that trains models."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=RECIPES, metavar="NAME", help=", ".join(RECIPES))
-    add_data_option(parser)
+    add_folder_options(parser)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
     parser.add_argument("--precision", choices=PRECISIONS,
                         help="of products; by default what the run began with, else what is faster here")
     add_processes_option(parser)

@@ -11,10 +11,9 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from pathlib import Path
 
 from models.storage.checkpoint import CheckpointError, write_json
-from models.storage.datasets import add_data_option
+from models.storage.datasets import add_folder_options
 from studies.claims import Claim, verdict_file
 from studies.claims.evidence import CLAIMS
 from studies.store import MEASUREMENTS
@@ -29,8 +28,7 @@ def main() -> None:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS, "all"], metavar="PART",
                         help=f"what is measured again: {', '.join(PARTS)}, or all")
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    add_folder_options(parser)
     parser.add_argument("--write", action="store_true", help="write verdicts.json")
     arguments = parser.parse_args()
     parts = PARTS if "all" in arguments.parts else arguments.parts

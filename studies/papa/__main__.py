@@ -28,7 +28,7 @@ from models import loading
 from models.lab import Lab
 from models.labs.foreign import ForeignError, load_folder
 from models.storage.checkpoint import CheckpointError
-from models.storage.datasets import add_data_option
+from models.storage.datasets import add_folder_options
 from models.training.executor import add_processes_option, progress, run_jobs
 from studies import encoders, store
 from studies.papa import shipped
@@ -52,8 +52,7 @@ def main() -> None:
                         help="measure only no head constant, all heads constant and all heads pruned")
     parser.add_argument("--share", type=float, default=1.0, help="of the usual number of texts; less for a quick look")
     parser.add_argument("--name", help="name of the output files; by default the last part of MODEL")
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of intermediate results")
+    add_folder_options(parser)
     parser.add_argument("--cache", type=float, default=LIMIT / 2**30, help="GB of features that are stored there")
     add_processes_option(parser)
     parser.add_argument("--finish", action="store_true", help="write the stored results without measuring")

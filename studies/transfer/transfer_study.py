@@ -29,7 +29,7 @@ from models.generate.sampling import generator
 from models.labs.stack import StackLab
 from models.plan import HeadPlan
 from models.storage.checkpoint import read_json, write_json
-from models.storage.datasets import DATA, add_data_option
+from models.storage.datasets import DATA, add_folder_options
 from studies import encoders, store
 from studies.papa import probes
 from studies.papa.constants import ConstantMatrices
@@ -184,8 +184,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=[*CORPORA], default=[*CORPORA], metavar="TASK",
                         help=f"any of {', '.join(CORPORA)}; all by default")
     parser.add_argument("--share", type=float, default=1.0, help="of the usual number of texts; less for a quick look")
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of encoders and intermediate results")
+    add_folder_options(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # one thread, because another order of summation would give other probes
     share = f" --share {arguments.share:g}" if arguments.share != 1 else ""

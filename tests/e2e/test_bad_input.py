@@ -1,6 +1,5 @@
 """Invalid input that is typed, pasted or opened gives a clear message; no state is lost and nothing is executed."""
 
-
 import pytest
 from playwright.sync_api import expect
 

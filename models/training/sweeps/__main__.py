@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from models.storage.checkpoint import build
-from models.storage.datasets import add_data_option
+from models.storage.datasets import add_folder_options
 from models.training import sweeps
 from models.training.executor import add_processes_option, progress, run_jobs
 from models.training.recipes import RECIPES, VARIANTS, Recipe, short_recipe, task_of
@@ -87,8 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", choices=VARIANTS)
     parser.add_argument("--types", nargs="+", metavar="TYPE", help="of this family; its types of attention by default")
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
+    add_folder_options(parser)
     add_processes_option(parser)
     arguments = parser.parse_args()
     known = VARIANTS[arguments.family]
