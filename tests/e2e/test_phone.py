@@ -52,6 +52,7 @@ def test_names_of_blocks_end_left_of_their_tiles(visit: Callable[..., Page]):
             const range = document.createRange(); range.selectNodeContents(its);
             return range.getBoundingClientRect().right }""")
         assert words <= box(tiles)["x"] + 2
+        assert box(tiles.locator(".tile").last)["right"] <= box(tiles)["right"] + 1 <= 376
 
 
 def test_a_finger_selects_swipes_and_slides(visit: Callable[..., Page]):
