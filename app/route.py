@@ -184,7 +184,15 @@ async def _body(request: Request) -> bytes | None:
 async def _in_thread(work: Callable[[], T]) -> T:
     global _limiter
     _limiter = _limiter or CapacityLimiter(8)
-    return await to_thread.run_sync(work, limiter=_limiter)
+
+    def run() -> T:
+        try:
+            return work()
+        except (serving.LongWorkError, serving.OvertakenError) as error:
+            # The error, its future and the waiting frame refer to one another: with its traceback, the weights in the
+            # frames of the work would stay in memory until the next garbage collection.
+            raise error.with_traceback(None) from None
+    return await to_thread.run_sync(run, limiter=_limiter)
 
 
 def parse(body: bytes) -> tuple[int, list[tuple[str, Any]]]:

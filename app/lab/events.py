@@ -7,7 +7,7 @@ from typing import Any
 from app.lab import now, tools
 from app.lab.tools import FIRST_TOOLS
 from app.panels.prompt import picture
-from app.state import visitor_models
+from app.state import visit, visitor_models
 from app.state.fields import MAX_ASKED
 from app.state.handlers import answer_events, head_events, lesson_events
 from app.state.handlers import events as page_events
@@ -41,6 +41,8 @@ def on_lab(event: dict[str, Any]) -> None:
             tools.act(event)
         case "notice":
             page_events.on_notice(event | {"type": "act"})
+        case "written":
+            visit.current().asked = present
         case "source" | "pair" | "patch" | "choose":
             answer_events.on_answer(event)
         case "prune":

@@ -15,7 +15,7 @@ from app.lab.view import View
 from app.panels.choice import card, choosing
 from app.panels.page import frame, live, text
 from app.server import caches
-from app.state import session, visitor_models
+from app.state import session, visit, visitor_models
 from app.state.lab_state import LabState
 from app.state.pages.companions import informative_models
 from app.texts import _, sentence
@@ -32,19 +32,29 @@ MOST_OFFERED = 3  # number of models of the same task in the menu of the lead
 
 
 def page() -> None:
-    """Displays the Lab in the Streamlit script."""
-    live.draw(lambda state, problems: _parts(present(state), problems), _read_chars)
+    """Displays the Lab in the Streamlit script.
+
+    The page does not wait for a generated text. The browser asks the events route for it with the event `written`; if
+    that event arrives here, the route is blocked, and the page waits.
+    """
+    live.draw(lambda state, problems: _parts(present(state), problems, waits=visit.current().asked == state),
+              _read_chars)
 
 
 def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
     """Returns the components for the events route; None if Streamlit must generate the page."""
-    def late(content: list[Part]) -> list[Callable[[], Part]]:
-        texts = content[-1].header["written"]
-        waits = texts and texts["after"] == ""
-        return [partial(written.completed, present(state), content[-1])] if waits else []
+    late: list[Callable[[], Part]] = []
 
-    return live.answer(lambda state, problems: _parts(present(state), problems, waits=False), state, problems, late,
-                       _read_chars)
+    def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
+        view = present(state)
+        made = _parts(view, problems, waits=False, follows=True)
+        texts = made[-1].header["written"]
+        if texts and "follows" in texts:
+            # The view has up to 100 MB of weights, which must not wait with the text for a turn.
+            late.append(partial(written.completed, view.lab, view.before.prompt, view.plan, made[-1]))
+        return made
+
+    return live.answer(parts, state, problems, lambda _content: late, _read_chars)
 
 
 def _read_chars(state: LabState) -> int:
@@ -52,10 +62,11 @@ def _read_chars(state: LabState) -> int:
     return present(state).reading.prompt.read_chars
 
 
-def _parts(view: View, problems: Sequence[str], waits: bool = True) -> list[Part]:
+def _parts(view: View, problems: Sequence[str], waits: bool = True, follows: bool = False) -> list[Part]:
     opened, reading, state = view.lab, view.reading, view.state
     content, arrays = picture.content(view)
-    content["written"], content["typed"] = written.content(view, waits), isinstance(reading.prompt, TargetPrompt)
+    content["written"] = written.content(view, waits, follows)
+    content["typed"] = isinstance(reading.prompt, TargetPrompt)
     past = session.history()
     thing_tools = tools.offered(view)
     related = _related(opened.name, tuple(catalogue.family(opened.name)), tuple(catalogue.names()))

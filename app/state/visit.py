@@ -41,6 +41,7 @@ class Visit:
         aside: the state before the lesson, which is restored after it.
         allowance: the used requests, bytes and work; see app/server/limits.py.
         addresses: hash of an address of this session -> the state of this address.
+        asked: the state whose generated text the browser asked for, which a first page lacks.
         begin_writing: True if the continuation must start when the page is next displayed.
         continuation: the generated continuation on the page.
         labs: name -> external model with the constant matrices that this visitor computed.
@@ -60,6 +61,7 @@ class Visit:
     aside: LabState | None = None
     allowance: limits.Allowance = field(default_factory=limits.Allowance)
     addresses: OrderedDict[str, LabState] = field(default_factory=OrderedDict)
+    asked: LabState | None = None
     begin_writing: bool = False
     continuation: Any = None
     labs: dict[str, Any] = field(default_factory=dict)

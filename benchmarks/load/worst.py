@@ -8,6 +8,8 @@ import asyncio
 import json
 import random
 import time
+import urllib.error
+import urllib.request
 from typing import Any
 from urllib.parse import urlencode
 
@@ -53,6 +55,8 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
                 answer = await person.ask(socket, worst_link(draw), PATIENCE)
                 record.checked += 1
                 record.errors.extend(answer.failed)
+                while time.perf_counter() < stop and await asyncio.to_thread(_written, address, answer.visit) == 429:
+                    await asyncio.sleep(1.0)
 
     async def watch() -> None:
         while time.perf_counter() < stop:
@@ -66,6 +70,19 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
             "MB, highest of each fifth": [round(fifth) for fifth in fifths],
             "MB at the peak": round(resident(process, "VmHWM") / 1e6),
             "MB afterwards": round(resident(process, "VmRSS") / 1e6)}
+
+
+def _written(address: str, visit: str) -> int:
+    """Asks for the text that an encoder-decoder writes, as the Lab does after its first page; returns the status."""
+    sequence = time.time_ns() // 10**6
+    body = json.dumps({"seen": 0, "events": [{"key": "lab", "type": "written", "sequence": sequence}]})
+    try:
+        request = urllib.request.Request(f"{address}/lab/visits/{visit}/events", body.encode(), method="POST")
+        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+            response.read()
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        return error.code
 
 
 def main() -> None:

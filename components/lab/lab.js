@@ -193,6 +193,8 @@ const atRow = ({ tokens, kinds }) =>
   tokens.target && kinds.some(({ queries }) => queries === 'target') ? 'target' : 'text';
 
 function update(state, data) {
+  if (data.written?.follows === false && !state.waiting().some(({ type }) => type === 'written'))
+    state.send({ type: 'written' });
   state.view = currentView(data, state.waiting());
   state.still ||= state.waiting().some(({ drag }) => drag);
   state.lesson.show(data);

@@ -1,5 +1,7 @@
 """Tests of the events route: its state and payloads equal those of a Streamlit run, and strangers get no response."""
 
+import asyncio
+import gc
 import struct
 import threading
 import weakref
@@ -12,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import models
-from app import route
+from app import compute, route
 from app.content import picture
 from app.panels.page import text
-from app.server import limits
+from app.server import limits, serving
 from app.server.limits import LimitError
 from app.state import visit
 from app.state.lab_state import LabState
@@ -205,6 +207,20 @@ def test_a_translation_follows_the_picture():
     assert written["key"] == "lab" and written["written"]["after"]
 
 
+def test_a_first_page_does_not_wait_for_its_translation_unless_the_route_is_blocked(monkeypatch: pytest.MonkeyPatch):
+    calls = []
+    monkeypatch.setattr(compute, "rewritten", lambda *args: calls.append(args) or "Die Katze.")
+    app = opened(model="translation-softmax", text="The cat is sleeping.", plan="cross-0.0g0")
+    assert not calls  # the browser asks for it
+    now = app.session_state["visit"]
+    _first, late = route.answer(now, 0, [("lab", {"type": "written", "sequence": 1})])
+    (header, _arrays), = blocks(late[0]())
+    assert header["written"]["after"] == "Die Katze." and "follows" not in header["written"]
+    calls.clear()
+    app.run()  # as after the same event through Streamlit
+    assert len(calls) == 1
+
+
 def test_a_late_part_that_the_limits_forbid_makes_streamlit_show_the_reason(monkeypatch: pytest.MonkeyPatch):
     now = opened(model="translation-softmax", text="The dog is sleeping.").session_state["visit"]
     _first, late = route.answer(now, 0, [("lab", click(1, type="heads", kind="cross", gate=0.0, scope="all"))])
@@ -349,3 +365,24 @@ def test_route_and_fallback_give_the_same_result(pairs: dict[str, Any], model: s
     found = mounted(pair[1])
     for key, payload in (shown | last).items():
         assert content(payload) == content(found[key]), key
+
+
+@pytest.mark.parametrize("error", [serving.LongWorkError, serving.OvertakenError])
+def test_work_that_ends_early_keeps_nothing_in_memory(error: type[Exception]):
+    held: list[weakref.ref[numpy.ndarray]] = []
+
+    def work() -> None:
+        weights = numpy.zeros(9)
+        held.append(weakref.ref(weights))
+        raise error
+
+    async def tried() -> None:
+        with pytest.raises(error):
+            await route._in_thread(work)
+
+    gc.disable()
+    try:
+        asyncio.run(tried())
+        assert held[0]() is None
+    finally:
+        gc.enable()
