@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
+from typing import TypeVar
 
 import streamlit as st
 import torch
@@ -47,6 +48,8 @@ _computing = Turns(max(2, os.cpu_count() or 1))
 _pages = Turns(4)
 # Work of several seconds, such as beam search: one at a time, so that short passes always find a free computing turn.
 _long = Turns(1)
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("attention_lab")
 
@@ -131,6 +134,19 @@ def begin_long() -> None:
         raise LongWorkError
 
 
+def made(make: Callable[[], T]) -> T:
+    """Returns what `make` makes. Before long work it begins again in the turn for long work.
+
+    Otherwise each page that waits for this turn would keep its maps: 40 visitors with long texts needed 2.1 GB, not 1.
+    """
+    with contextlib.suppress(LongWorkError), only_short():
+        return make()
+    with contextlib.ExitStack() as held:
+        with aside(page=True):
+            held.enter_context(_long)
+        return make()
+
+
 @contextlib.contextmanager
 def computing_long() -> Iterator[None]:
     """Holds the turn for work of several seconds, such as beam search: one thread at a time.
@@ -140,7 +156,8 @@ def computing_long() -> Iterator[None]:
     Between two steps, the work waits for short work, and ends if its result is no longer wanted.
     """
     begin_long()
-    with aside(page=True), _long, _computing, limits.working(limits.SEARCHES):
+    own_turn = contextlib.nullcontext() if _long.is_mine() else _long
+    with aside(page=True), own_turn, _computing, limits.working(limits.SEARCHES):
         begin()
         token = between_steps.set(_let_short_work_go_first)
         try:

@@ -1,11 +1,14 @@
 """Tests of turns: first come, first served. A thread that computes lets others draw, and then draws again."""
 
 import contextlib
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
 
+import numpy
 import pytest
 
 import models
@@ -230,6 +233,36 @@ def test_long_work_waits_for_a_limited_time(fresh, monkeypatch):
     monkeypatch.setattr(serving, "POLITE", 0.0)
     with serving._drawing:
         serving._let_short_work_go_first()  # returns although the turn is still in use
+
+
+def test_a_page_that_waits_for_long_work_keeps_no_memory(fresh):
+    held: list[weakref.ref[numpy.ndarray]] = []
+    running, end = threading.Event(), threading.Event()
+
+    def make() -> str:
+        weights = numpy.zeros(9)
+        held.append(weakref.ref(weights))
+        with serving.computing_long():
+            running.set()
+            assert end.wait(10)
+        return f"{weights.sum():.0f}"
+
+    def page(_number: int) -> None:
+        with serving.drawing():
+            pages.append(serving.made(make))
+
+    pages: list[str] = []
+    gc.disable()
+    try:
+        both = threads(page, 2)
+        assert running.wait(10)
+        until(lambda: serving._long.queue == 1)
+        assert [weights() is not None for weights in held].count(True) == 1
+    finally:
+        gc.enable()
+        end.set()
+    joined(both)
+    assert pages == ["0", "0"] and not serving._long.is_taken() and not serving._pages.is_taken()
 
 
 def test_long_work_that_nobody_wants_any_more_ends_between_two_steps(fresh):

@@ -34,7 +34,7 @@ def draw(parts: Parts, read_chars: ReadChars = _all_chars) -> None:
             answering()
             state, problems = now.history.present, now.history.problems
         try:
-            content = parts(state, problems)
+            content = serving.made(lambda: parts(state, problems))
         except (CheckpointError, ForeignError) as error:
             header.draw()
             message = sentence(str(error))
