@@ -110,7 +110,7 @@ def _field() -> None:
     hosted = hub.access().hosted
     with st.form("model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(_("Name or address on the Hub") if hosted else _("Name or address on the Hub, or a folder"),
-                      key=session.MODEL, placeholder="openai-community/gpt2",
+                      key=session.MODEL, placeholder=GROUPS[0][1][0],
                       help=_("This host opens the models below") if hosted else
                       _("A folder with config.json, model.safetensors and tokenizer.json"))
         st.form_submit_button(_("Open"), key="open", on_click=_open)  # Enter also submits the form

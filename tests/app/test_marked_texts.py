@@ -18,7 +18,7 @@ def sources(ending: str) -> list[Path]:
             if path.parent.name != "static"]  # a library
 
 
-ALLOWED = {"Attention Lab", "# Attention Lab", "/home/me/models/mine"}
+ALLOWED = {"Attention Lab", "# Attention Lab"}
 # names of keys, of Streamlit's themes, and of columns in exported files
 KEYS = {"Escape", "Esc", "Home", "End", "Enter", "Tab", "Process", "Unidentified", "Slash", "System", "query token",
         "key token"}
