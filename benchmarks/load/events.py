@@ -2,6 +2,7 @@
 
     python -m benchmarks.load.events --visitors 200 --every 3 --seconds 60     # on one process
     python -m benchmarks.load.events --visitors 400 --balanced                 # on two replicas behind HAProxy
+    python -m benchmarks.load.events --visitors 40 --balanced --training       # beside a visitor who trains models
 
 The page is opened over Streamlit's websocket, which stays connected. The events have the format that the browser sends.
 The output has the milliseconds from an event to the end of the response, and the server's processor time per event.
@@ -27,6 +28,8 @@ from benchmarks.load.visitors import FINISHED, WORDS, queries
 from components.payload import unpack
 from tests.browser import serve
 
+TRAINS = 25.0  # seconds after which a visitor who trains starts the next training
+POLL = 0.12  # seconds between two questions about a training, as in components/training/training.js
 STORIES = [query for query in queries(2000) if "model=stories" in query]
 
 
@@ -45,12 +48,14 @@ def events(draw: random.Random, number: int) -> Iterator[dict[str, Any]]:
             yield {"key": "lab", "type": kind, **head, **gate, "sequence": number}
 
 
-def measure(address: str, processes: Sequence[int], visitors: int, every: float, seconds: float) -> dict[str, Any]:
+def measure(address: str, processes: Sequence[int], visitors: int, every: float, seconds: float,
+            training: bool = False) -> dict[str, Any]:
     """Returns p50, p95 and maximum of the milliseconds of an event, the processor time per event, and the errors."""
-    return asyncio.run(_measure(address, processes, visitors, every, seconds))
+    return asyncio.run(_measure(address, processes, visitors, every, seconds, training))
 
 
-def on_new_host(visitors: int, balanced: bool, every: float = 3.0, seconds: float = 60.0) -> dict[str, Any]:
+def on_new_host(visitors: int, balanced: bool, every: float = 3.0, seconds: float = 60.0,
+                training: bool = False) -> dict[str, Any]:
     """Starts the app and returns the row of `measure`."""
     with contextlib.ExitStack() as stack:
         if balanced:
@@ -59,11 +64,11 @@ def on_new_host(visitors: int, balanced: bool, every: float = 3.0, seconds: floa
         else:
             address = stack.enter_context(serve())
             processes = [server_of(address)]
-        return measure(address, processes, visitors, every, seconds)
+        return measure(address, processes, visitors, every, seconds, training)
 
 
 async def _measure(address: str, processes: Sequence[int], visitors: int, every: float,
-                   seconds: float) -> dict[str, Any]:
+                   seconds: float, training: bool) -> dict[str, Any]:
     times: list[float] = []
     errors: list[str] = []
     one_by_one, begin = asyncio.Semaphore(2), asyncio.Barrier(visitors + 1)
@@ -73,7 +78,8 @@ async def _measure(address: str, processes: Sequence[int], visitors: int, every:
                    for place in range(visitors)]
         await begin.wait()
         before = sum(map(cpu_seconds, processes))
-        await asyncio.gather(*running)
+        started = [_train(client, address, seconds)] if training else []
+        await asyncio.gather(*running, *started)
         used = sum(map(cpu_seconds, processes)) - before
     taken = sorted(times)
     return {"visitors": visitors, "events per second": len(taken) / seconds, "errors": len(errors),
@@ -85,13 +91,9 @@ async def _visit(client: httpx2.AsyncClient, address: str, every: float, seconds
                  one_by_one: asyncio.Semaphore, begin: asyncio.Barrier, place: int, times: list[float],
                  errors: list[str]) -> None:
     draw = random.Random(place)
-    url = address.replace("http", "ws", 1) + "/_stcore/stream"
     try:
-        async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
-                                      open_timeout=60, origin=Origin(address)) as socket:
-            # The balancer's cookie identifies the replica of the session. All visitors share the cookies of the client.
-            assert socket.response is not None  # the handshake is complete
-            replica = {"Cookie": socket.response.headers.get("Set-Cookie", "").split(";")[0]}
+        async with _connected(address) as socket:
+            replica = _replica(socket)
             async with one_by_one:
                 header = await _open(socket, draw.choice(STORIES))
             seen, coming = header["serial"], events(draw, header["answered"])
@@ -115,8 +117,38 @@ async def _visit(client: httpx2.AsyncClient, address: str, every: float, seconds
         await begin.abort()
 
 
-async def _open(socket: Any, query: str) -> dict[str, Any]:
-    """Opens a link and returns the header of the payload of the component `lab`."""
+async def _train(client: httpx2.AsyncClient, address: str, seconds: float) -> None:
+    """Trains one model after the other, and asks for its moments as the page Training does."""
+    async with _connected(address) as socket:
+        replica = _replica(socket)
+        header = await _open(socket, "page=training", "training")
+        number, stop, begun = header["answered"], time.perf_counter() + seconds, -TRAINS
+        trained = 0
+        while (now := time.perf_counter()) < stop:
+            acts: list[dict[str, Any]] = [{"type": "more"}]
+            if now - begun >= TRAINS:
+                begun, trained = now, trained + 1
+                acts = [{"type": "set", "name": "seed", "value": trained}, {"type": "train"}]
+            sent = [act | {"key": "training", "sequence": number + place} for place, act in enumerate(acts, 1)]
+            number += len(acts)
+            await client.post(f"/lab/visits/{header['visit']}/events", headers=replica,
+                              json={"seen": 0, "events": sent})
+            await asyncio.sleep(POLL)
+
+
+def _connected(address: str) -> Any:
+    return websockets.connect(address.replace("http", "ws", 1) + "/_stcore/stream",
+                              subprotocols=[Subprotocol("streamlit")], max_size=None, open_timeout=60,
+                              origin=Origin(address))
+
+
+def _replica(socket: Any) -> dict[str, str]:
+    """Returns the balancer's cookie, which identifies the replica of the session: all visitors share one client."""
+    return {"Cookie": socket.response.headers.get("Set-Cookie", "").split(";")[0]}
+
+
+async def _open(socket: Any, query: str, component: str = "lab") -> dict[str, Any]:
+    """Opens a link and returns the header of the payload of a component."""
     message = BackMsg()
     message.rerun_script.query_string = query
     await socket.send(message.SerializeToString())
@@ -125,8 +157,9 @@ async def _open(socket: Any, query: str) -> dict[str, Any]:
         answer = ForwardMsg()
         answer.ParseFromString(await asyncio.wait_for(socket.recv(), 60))
         kind = answer.WhichOneof("type")
-        if kind == "delta" and answer.delta.new_element.bidi_component.component_name.endswith("attention_lab_lab"):
-            header = unpack(answer.delta.new_element.bidi_component.bytes)[0]
+        sent = answer.delta.new_element.bidi_component
+        if kind == "delta" and sent.component_name.endswith(f"attention_lab_{component}"):
+            header = unpack(sent.bytes)[0]
         if kind == "script_finished" and answer.script_finished in FINISHED:
             return header
 
@@ -137,8 +170,9 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=3.0)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--balanced", action="store_true", help="two replicas behind HAProxy, in hosted mode")
+    parser.add_argument("--training", action="store_true", help="beside a visitor who trains one model after the other")
     arguments = parser.parse_args()
-    row = on_new_host(arguments.visitors, arguments.balanced, arguments.every, arguments.seconds)
+    row = on_new_host(arguments.visitors, arguments.balanced, arguments.every, arguments.seconds, arguments.training)
     for name, value in row.items():
         print(f"{name}: {value:.1f}" if isinstance(value, float) else f"{name}: {value}")
 
