@@ -202,6 +202,9 @@ def test_work_is_counted_by_its_number_of_passes(amount: int, link: dict[str, st
     monkeypatch.setattr(limits, "spend", lambda what, amount=1: counted.append(amount))
     monkeypatch.setattr(caches, "measured", caches.ByteCache(0))
     app = opened(**link)
+    with visit.use(app.session_state["visit"]) as now:
+        now.channel.receive([("lab", {"type": "written", "sequence": 1})])  # the browser asks for the translation
+    app.run()
     assert not app.exception and amount in counted
 
 
@@ -213,11 +216,11 @@ def test_who_meets_the_limit_of_generations_reads_why(monkeypatch):
 
 def test_who_meets_the_limit_of_downloads_reads_why(monkeypatch):
     meets(monkeypatch, DOWNLOADS)
-    state: dict = {"hub id": "openai-community/gpt2"}
+    state: dict = {}
     visiting(monkeypatch)
     for module in (yours, yours.session):
         monkeypatch.setattr(module, "st", SimpleNamespace(session_state=state))
-    yours._look()
+    yours._look("openai-community/gpt2")
     assert state["looked"] == ("openai-community/gpt2", "Wait 7 s.", False)
-    yours._start("hf:openai-community/gpt2")
+    yours._load("hf:openai-community/gpt2")
     assert state["job problem"] == "Wait 7 s." and visitor_models.job() is None

@@ -1,6 +1,5 @@
 """Tests of the events route: its state and payloads equal those of a Streamlit run, and strangers get no response."""
 
-import asyncio
 import gc
 import struct
 import threading
@@ -27,6 +26,7 @@ from app.state.visit import Visit
 from components.mounting import Part
 from components.payload import unpack
 from tests.app.test_pages import opened
+from tests.own_loop import run
 
 Payloads = dict[str, tuple[dict[str, Any], dict[str, numpy.ndarray]]]
 ENVELOPE = ("sequence", "answered", "visit", "serial", "text", "language", "key", "direct",
@@ -382,7 +382,7 @@ def test_work_that_ends_early_keeps_nothing_in_memory(error: type[Exception]):
 
     gc.disable()
     try:
-        asyncio.run(tried())
+        run(tried())
         assert held[0]() is None
     finally:
         gc.enable()
