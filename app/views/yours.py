@@ -105,8 +105,8 @@ def _field() -> None:
     # The model of a link is offered first, unless it is a folder. Streamlit drops the text of a field that was not
     # shown while a model was opened.
     requested = session.history().wanted.get("model", "")
-    st.session_state.setdefault(session.MODEL, st.session_state.get(_TYPED, "") or (
-        requested.removeprefix(HUB) if requested.startswith(HUB) else ""))
+    linked = requested.removeprefix(HUB) if requested.startswith(HUB) else ""
+    st.session_state.setdefault(session.MODEL, linked or st.session_state.get(_TYPED, ""))
     hosted = hub.access().hosted
     with st.form("model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(_("Name or address on the Hub") if hosted else _("Name or address on the Hub, or a folder"),

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app.markdown import literal
 from app.state import session, visitor_models
@@ -14,6 +15,7 @@ from app.state.history import History
 from app.state.lab_state import LabState
 from app.views import yours
 from tests.app.visitors import visiting
+from tests.browser import ROOT
 
 TEXT = "The cat [sat] on the mat."
 FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}], [None], ["x"], (), {}, {"a": 1},
@@ -82,6 +84,13 @@ def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visit
     assert not hosted and job._finished.wait(20)
     assert job.result is None and job.problem.endswith(".")
     assert "Traceback" not in job.problem and "failed" not in job.problem
+
+
+def test_the_model_of_a_link_is_offered_before_the_one_that_was_typed_last():
+    app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
+    app.query_params |= {"page": "yours", "model": "hf:somebody/else"}
+    app.session_state[yours._TYPED] = "typed/before"
+    assert app.run().text_input(key=session.MODEL).value == "somebody/else"
 
 
 def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch):
