@@ -43,7 +43,7 @@ def _parts(state: LabState, problems: Sequence[str], follows: bool = False, draw
 def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
     """Returns the components for the events route: the statement at once, its charts in a late block."""
     return live.answer(partial(_parts, follows=True), state, problems,
-                       lambda _content: [lambda: _parts(state, problems, drawn=True)[-1]])
+                       [lambda: _parts(state, problems, drawn=True)[-1]])
 
 
 def _stamp() -> int:

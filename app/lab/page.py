@@ -54,7 +54,7 @@ def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
             late.append(partial(written.completed, view.lab, view.before.prompt, view.plan, made[-1]))
         return made
 
-    return live.answer(parts, state, problems, lambda _content: late, _read_chars)
+    return live.answer(parts, state, problems, late, _read_chars)
 
 
 def _read_chars(state: LabState) -> int:

@@ -276,7 +276,7 @@ export function createInspector(state) {
   };
 }
 
-/** Scrolls the page as little as possible to an element, at once: a press during a smooth scroll would miss its target. */
+/** Scrolls as little as possible to an element, and at once: a press during a smooth scroll would miss its target. */
 function scrollTo(element) {
   element.scrollIntoView({ block: 'nearest', behavior: 'instant' });
 }

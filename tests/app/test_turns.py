@@ -249,7 +249,7 @@ def test_a_page_that_waits_for_long_work_keeps_no_memory(fresh):
 
     def page(_number: int) -> None:
         with serving.drawing():
-            pages.append(serving.made(make))
+            pages.append(serving.in_turn(make))
 
     pages: list[str] = []
     gc.disable()

@@ -1,6 +1,6 @@
 """The frame of a page that consists of the header and of components, for the Streamlit script and the events route."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import streamlit as st
 
@@ -18,7 +18,6 @@ from models.storage.checkpoint import CheckpointError
 
 Parts = Callable[[LabState, Sequence[str]], list[Part]]  # (state, messages about the opened link) -> components
 ReadChars = Callable[[LabState], int]  # state -> number of characters of the text that the links contain
-Late = Callable[[list[Part]], list[Callable[[], Part]]]  # the components -> functions that compute the late ones
 
 
 def _all_chars(state: LabState) -> int:
@@ -34,7 +33,7 @@ def draw(parts: Parts, read_chars: ReadChars = _all_chars) -> None:
             answering()
             state, problems = now.history.present, now.history.problems
         try:
-            content = serving.made(lambda: parts(state, problems))
+            content = serving.in_turn(lambda: parts(state, problems))
         except (CheckpointError, ForeignError) as error:
             header.draw()
             message = sentence(str(error))
@@ -52,14 +51,17 @@ def draw(parts: Parts, read_chars: ReadChars = _all_chars) -> None:
         now.channel.end()
 
 
-def answer(parts: Parts, state: LabState, problems: Sequence[str], late: Late = lambda content: [],
+def answer(parts: Parts, state: LabState, problems: Sequence[str], late: Iterable[Callable[[], Part]] = (),
            read_chars: ReadChars = _all_chars) -> frame.Answer | None:
-    """Returns the components for the events route; None if Streamlit must generate the page."""
+    """Returns the components for the events route; None if Streamlit must generate the page.
+
+    `late` computes late components; `parts` may add to it.
+    """
     now = visit.current()
     if now.layout != _layout(state):
         return None
     content = parts(state, problems)  # before the header, which sends the ticks of lessons to the browser
-    return frame.Answer([header.part(now, state, read_chars(state)), *content], late(content))
+    return frame.Answer([header.part(now, state, read_chars(state)), *content], list(late))
 
 
 def _layout(state: LabState) -> Hashable:
