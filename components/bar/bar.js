@@ -15,7 +15,7 @@ import {
   settled,
 } from '../runtime/visitor.js';
 import { toClipboard } from '../widgets/clipboard.js';
-import { make, setAttribute, setText } from '../widgets/dom.js';
+import { makeButton as button, make, onLink, outerLink, setAttribute, setText } from '../widgets/dom.js';
 import { stateLink } from '../widgets/download_menu.js';
 import { createMenu, iconElement, svgElement } from '../widgets/menu.js';
 import { createSaved } from '../widgets/saved.js';
@@ -35,7 +35,6 @@ const logo = () =>
 
 function create(state) {
   const act = type => () => state.send({ type });
-  const button = (className, textContent, onclick) => make('button', { className, textContent, onclick });
   // An undo is sent even if nothing can be undone yet, because Python may not have received the change yet. Python
   // ignores an undo without history.
   const undo = button('undo', _('Undo'), act('undo'));
@@ -74,7 +73,7 @@ function create(state) {
   const note = make('span', { className: 'note', attributes: { role: 'status' } });
   const copy = async text =>
     setText(note, (await toClipboard(text, sharing.dialog)) ? _('Copied') : _('Not copied: use the address bar'));
-  const saved = createSaved(state, copy, { button: share, open: sharing.open }, () => sharing.close());
+  const saved = createSaved(state, copy, () => sharing.close());
   sharing.foot.append(saved.menu.element, saved.form, note);
   const more = createMenu({
     icon: ICONS.more,
@@ -116,10 +115,10 @@ function create(state) {
       more.element,
     ),
   );
-  const link = make('a', { target: '_blank', rel: 'noopener' });
+  const link = outerLink('', '');
   const line = make('p', { className: 'line', hidden: true }, make('span'), link);
   state.root.append(bar, line, tabs, sharing.dialog);
-  for (const nav of [brand, places, tabs]) nav.addEventListener('click', event => follow(state, event));
+  for (const nav of [brand, places, tabs]) onLink(nav, ({ dataset }) => goTo(state, dataset.page));
   // The listener is stored on the element and not in this module, so that another version of the library can end it.
   state.root.keys?.abort();
   state.root.keys = new AbortController();
@@ -156,14 +155,6 @@ function goTo(state, page) {
   state.send({ type: 'page', page });
   mainElement()?.scrollTo(0, 0);
   state.refresh();
-}
-
-/** Handles a plain click on a place; other clicks follow the link. */
-function follow(state, event) {
-  const link = event.target.closest('a');
-  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-  event.preventDefault();
-  goTo(state, link.dataset.page);
 }
 
 /** Shows the places as links, in the header or as tabs; elements are reused, so that the focus stays. */

@@ -5,7 +5,7 @@ import { fitSpec, positions, tableOf } from '../core/figure/spec.js';
 import { visibleText } from '../core/format.js';
 import { pageData } from '../core/page_data.js';
 import { _ } from '../core/texts.js';
-import { make, setAttribute, setText } from '../widgets/dom.js';
+import { make, makeButton, onResize, setAttribute, setText } from '../widgets/dom.js';
 import { createDownloadMenu } from '../widgets/download_menu.js';
 import { figureFiles } from './files.js';
 import { embed } from './vega.js';
@@ -18,32 +18,14 @@ function create(state) {
   const problem = make('p', { className: 'problem', hidden: true, attributes: { role: 'status' } });
   const table = make('table');
   const wide = make('div', { className: 'wide', hidden: true, tabIndex: 0, attributes: { role: 'region' } }, table);
-  const switcher = make('button', {
-    className: 'switch',
-    textContent: _('Table'),
-    attributes: { 'aria-expanded': false },
-    onclick: () => showTable(state, wide.hidden),
-  });
+  const switcher = makeButton('switch', _('Table'), () => showTable(state, wide.hidden), { 'aria-expanded': false });
   const take = createDownloadMenu(() => offer(state));
   const corner = make('div', { className: 'corner' }, switcher, take.element);
   state.root.append(corner, plot, problem, wide, numbers);
   plot.addEventListener('keydown', event => walk(state, event));
-  const observer = new ResizeObserver(() => draw(state));
-  observer.observe(plot);
-  return {
-    plot,
-    numbers,
-    problem,
-    table,
-    wide,
-    switcher,
-    take,
-    observer,
-    shown: null,
-    width: 0,
-    turn: 0,
-    result: null,
-  };
+  const unfollow = onResize(plot, () => draw(state));
+  const parts = { plot, numbers, problem, table, wide, switcher, take, unfollow };
+  return { ...parts, shown: null, width: 0, turn: 0, result: null };
 }
 
 function update(state, { spec, title, alt, hidden = false }) {
@@ -186,9 +168,9 @@ function offer(state) {
   return { title, about, models, what, link, table: () => tableOf(spec), figure: figureFiles(spec, at) };
 }
 
-function destroy({ observer, take, result }) {
+function destroy({ unfollow, take, result }) {
   result?.finalize();
-  observer.disconnect();
+  unfollow();
   take.close();
 }
 

@@ -3,17 +3,13 @@
 import { toCsv } from '../core/csv.js';
 import { _, currentLanguage, stateQuery } from '../core/texts.js';
 import { createFigure } from '../figure/figure.js';
-import { make, setAttribute } from '../widgets/dom.js';
+import { make, makeButton, onLink, outerLink, setAttribute } from '../widgets/dom.js';
 import { linkTo, save } from '../widgets/download_menu.js';
 import { markElement, plotElement } from './plots.js';
 
 /** Creates the nodes of a text whose references are links. */
 export const linkedText = pieces =>
-  pieces.map(piece =>
-    typeof piece === 'string'
-      ? piece
-      : make('a', { href: piece.href, textContent: piece.text, target: '_blank', rel: 'noopener' }),
-  );
+  pieces.map(piece => (typeof piece === 'string' ? piece : outerLink(piece.text, piece.href)));
 
 function tableElement({ columns, rows }, name) {
   const row = (tag, cells) => make('tr', {}, ...cells.map(textContent => make(tag, { textContent })));
@@ -38,25 +34,16 @@ export function createDetail(send) {
   const figure = createFigure(place.appendChild(make('div')));
   let [drawn, known, chosen, link] = ['', null, 0, ''];
 
-  const lab = ({ key, lab: query }) =>
-    make('a', {
-      className: 'button primary',
-      href: `?${query}`,
-      textContent: _('Try it in the lab'),
-      onclick: event => {
-        if (event.metaKey || event.ctrlKey || event.shiftKey) return; // the browser opens another tab
-        event.preventDefault();
-        send({ type: 'lab', statement: key });
-      },
-    });
+  const lab = ({ key, lab: query }) => {
+    const entry = make('a', { className: 'button primary', href: `?${query}`, textContent: _('Try it in the lab') });
+    onLink(entry, () => send({ type: 'lab', statement: key }));
+    return entry;
+  };
 
   const csv = ({ key, table }) =>
-    make('button', {
-      className: 'button',
-      textContent: _('Table as CSV'),
-      onclick: () =>
-        save(toCsv(table, _('Made with Attention Lab: {what}.', { what: key }), linkOf(key)), 'text/csv', `${key}.csv`),
-    });
+    makeButton('button', _('Table as CSV'), () =>
+      save(toCsv(table, _('Made with Attention Lab: {what}.', { what: key }), linkOf(key)), 'text/csv', `${key}.csv`),
+    );
 
   function build(open) {
     const { text, mark, word, source, about, facts, table, parts, command, methods, trainings, rates } = open;
@@ -90,6 +77,12 @@ export function createDetail(send) {
     );
   }
 
+  const choose = (index, dark) => {
+    chosen = index;
+    draw(dark);
+    choice.children[index].focus();
+  };
+
   /** Shows a chart of the open statement; its charts stay known until another statement is open. */
   function draw(dark) {
     const charts = known ?? [];
@@ -97,15 +90,7 @@ export function createDetail(send) {
     choice.hidden = charts.length < 2;
     choice.replaceChildren(
       ...charts.map(({ name }, index) =>
-        make('button', {
-          textContent: name,
-          attributes: { 'aria-pressed': index === chosen },
-          onclick: () => {
-            chosen = index;
-            draw(dark);
-            choice.children[index].focus();
-          },
-        }),
+        makeButton('', name, () => choose(index, dark), { 'aria-pressed': index === chosen }),
       ),
     );
     place.hidden = known !== null && !charts.length;

@@ -6,7 +6,7 @@ import { _, stateQuery } from '../core/texts.js';
 import { createMatrix, matrixTitle } from '../matrix/matrix.js';
 import { defineComponent } from '../runtime/component.js';
 import { mainElement } from '../runtime/streamlit.js';
-import { make, setAttribute, setText } from '../widgets/dom.js';
+import { make, onResize, setAttribute, setText } from '../widgets/dom.js';
 import { createDetail, linkedText } from './detail.js';
 import { legendElement, markElement, plotElement } from './plots.js';
 
@@ -36,9 +36,8 @@ function create(state) {
     [list, '.entry'],
   ])
     place.addEventListener('keydown', event => walk(state, event, [...place.querySelectorAll(name)]));
-  const resized = new ResizeObserver(() => state.data && put(state));
-  resized.observe(state.root);
-  return { about, notice, matrix, trained, strip, list, columns, detail, resized, listed: '', linked: false };
+  const unfollow = onResize(state.root, () => state.data && put(state));
+  return { about, notice, matrix, trained, strip, list, columns, detail, unfollow, listed: '', linked: false };
 }
 
 /** Returns the key of the statement that the visitor opened last. */
@@ -164,8 +163,8 @@ function reveal(state) {
 export const findings = defineComponent({
   create,
   update,
-  destroy: ({ resized, detail }) => {
-    resized.disconnect();
+  destroy: ({ unfollow, detail }) => {
+    unfollow();
     detail.close();
   },
 });

@@ -4,32 +4,25 @@ import { _, stateQuery } from '../core/texts.js';
 import { offerMinute } from '../lab/minute.js';
 import { KEYS } from '../lab/palette.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, setText } from '../widgets/dom.js';
+import { make, makeButton, onLink, outerLink, setChildren, setText } from '../widgets/dom.js';
 import { termAnchor } from '../widgets/tip.js';
 
 const MARKED = /(\*[^*]+\*|`[^`]+`|arXiv \d{4}\.\d{4,5}|kexue(?:\.fm\/archives\/| )\d{4,5})/;
 
 function create(state) {
   const problems = make('p', { className: 'problems', attributes: { role: 'status' } });
-  const begin = make('button', {
-    className: 'button primary',
-    textContent: _('Begin the first minute'),
-    onclick: () => {
-      offerMinute(true);
-      state.send({ type: 'lab', plan: '' });
-    },
+  const begin = makeButton('button primary', _('Begin the first minute'), () => {
+    offerMinute(true);
+    state.send({ type: 'lab', plan: '' });
   });
   const nav = make('nav', { attributes: { 'aria-label': _('Sections') } });
   const text = make('div', { className: 'text' });
   state.root.append(
     make('main', { className: 'guide' }, make('aside', {}, nav, begin), make('div', {}, problems, text)),
   );
-  nav.addEventListener('click', event => {
-    const link = event.target.closest('a');
-    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    if (location.hash === link.hash) open(state);
-    else location.hash = link.hash; // the change calls `open`
+  onLink(nav, ({ hash }) => {
+    if (location.hash === hash) open(state);
+    else location.hash = hash; // the change calls `open`
   });
   const follow = () => open(state);
   window.addEventListener('hashchange', follow);
@@ -38,15 +31,10 @@ function create(state) {
 
 function update(state, { sections, problems }) {
   setText(state.problems, problems.join(' '));
-  const shown = JSON.stringify(sections);
-  if (state.text.dataset.shown === shown) return;
-  state.text.dataset.shown = shown;
-  state.nav.replaceChildren(
-    ...sections.map(({ anchor, title }) =>
-      make('a', { textContent: title, href: `${stateQuery({ page: 'about' })}#${anchor}` }),
-    ),
-  );
-  state.text.replaceChildren(...sections.map(section));
+  const link = ({ anchor, title }) =>
+    make('a', { textContent: title, href: `${stateQuery({ page: 'about' })}#${anchor}` });
+  setChildren(state.nav, sections, () => sections.map(link));
+  setChildren(state.text, sections, () => sections.map(section));
   if (location.hash !== state.opened) open(state);
 }
 
@@ -80,7 +68,7 @@ const marked = text =>
     if (part.startsWith('\u0060')) return make('code', { textContent: inner, translate: false });
     const number = part.split(/[ /]/).at(-1);
     const href = part.startsWith('a') ? `https://arxiv.org/abs/${number}` : `https://kexue.fm/archives/${number}`;
-    return make('a', { textContent: part, href, target: '_blank', rel: 'noopener' });
+    return outerLink(part, href);
   });
 
 /** Scrolls to the section or the term that the address names, and marks the term. */

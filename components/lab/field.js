@@ -3,7 +3,7 @@
 import { cutText } from '../core/format.js';
 import { mostForgetful } from '../core/stage/weights.js';
 import { _ } from '../core/texts.js';
-import { make, setAttribute, setText } from '../widgets/dom.js';
+import { make, setAttribute, setChildren, setText } from '../widgets/dom.js';
 import { createMenu } from '../widgets/menu.js';
 
 const PAUSE = 250; // ms without a key after which the text is computed
@@ -139,9 +139,6 @@ async function smallPicture(file) {
 
 /** Shows the buttons of a notice, like the one that removes a space at the end of the text. */
 function showActions(element, actions, state) {
-  const shown = JSON.stringify(actions);
-  if (element.dataset.shown === shown) return;
-  element.dataset.shown = shown;
   const button = ({ name, label, pressed, tip = '' }) => {
     const onclick = () => {
       state.send({ type: 'notice', name });
@@ -150,5 +147,5 @@ function showActions(element, actions, state) {
     const attributes = pressed === undefined ? {} : { 'aria-pressed': pressed };
     return make('button', { className: 'link', textContent: label, title: tip, onclick, attributes });
   };
-  element.replaceChildren(...actions.map(button));
+  setChildren(element, actions, () => actions.map(button));
 }

@@ -7,7 +7,7 @@ import { firstTool, openTool, SCOPES, settingOf, THINGS, thingOfTool } from '../
 import { currentView } from '../core/stage/view.js';
 import { _ } from '../core/texts.js';
 import { offerTools } from '../runtime/finding.js';
-import { make, setAttribute } from '../widgets/dom.js';
+import { make, setAttribute, setChildren } from '../widgets/dom.js';
 import { addTip } from '../widgets/tip.js';
 import { createPalette } from './palette.js';
 import { createSide } from './side.js';
@@ -125,39 +125,32 @@ export function createInspector(state) {
       setAttribute(tab, 'aria-selected', each === thing);
       tab.tabIndex = each === thing ? 0 : -1;
       const { text, word, share = '', name } = tabName(each, data, now);
-      const shown = `${text} ${word ?? ''} ${share}`;
-      if (tab.dataset.shown !== shown) {
-        tab.dataset.shown = shown;
-        tab.replaceChildren(text, ...(word === undefined ? [] : [' ', wordElement(word), share]));
-        if (name) setAttribute(tab, 'aria-label', name);
-        else tab.removeAttribute('aria-label');
-      }
+      const pieces = () => [text, ...(word === undefined ? [] : [' ', wordElement(word), share])];
+      setChildren(tab, [text, word, share], pieces);
+      if (name) setAttribute(tab, 'aria-label', name);
+      else tab.removeAttribute('aria-label');
     }
     reset.hidden = !data.changed;
   };
 
   const showTools = (key, thing) => {
     const offered = data.tools.filter(tool => tool.thing === thing);
-    const shown = JSON.stringify(offered);
-    if (tools.dataset.shown !== shown) {
-      tools.dataset.shown = shown;
-      tools.replaceChildren(
-        ...offered.map(tool =>
-          make(
-            'button',
-            { dataset: { key: tool.key }, onclick: () => open(tool.key) },
-            make('span', { textContent: tool.question }),
-            tipped(make('small', { textContent: tool.term }), tool.tip),
-          ),
-        ),
+    setChildren(tools, offered, () => [
+      ...offered.map(tool =>
         make(
           'button',
-          { className: 'every', onclick: () => palette.open(data.tools), attributes: { 'aria-haspopup': 'dialog' } },
-          make('span', { textContent: _('All tools') }),
-          make('kbd', { textContent: '/' }),
+          { dataset: { key: tool.key }, onclick: () => open(tool.key) },
+          make('span', { textContent: tool.question }),
+          tipped(make('small', { textContent: tool.term }), tool.tip),
         ),
-      );
-    }
+      ),
+      make(
+        'button',
+        { className: 'every', onclick: () => palette.open(data.tools), attributes: { 'aria-haspopup': 'dialog' } },
+        make('span', { textContent: _('All tools') }),
+        make('kbd', { textContent: '/' }),
+      ),
+    ]);
     for (const each of tools.children)
       if (each.dataset.key) setAttribute(each, 'aria-pressed', each.dataset.key === key);
   };

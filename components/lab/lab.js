@@ -10,7 +10,7 @@ import { currentView } from '../core/stage/view.js';
 import { selectedRow } from '../core/stage/weights.js';
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, setAttribute, setText } from '../widgets/dom.js';
+import { make, makeButton, onResize, setAttribute, setText } from '../widgets/dom.js';
 import { createAnswer } from './answer.js';
 import { createField } from './field.js';
 import { createInspector } from './inspector.js';
@@ -40,17 +40,11 @@ function create(state) {
   const stage = make('div', { className: 'stage' }, head, answer.element, board, steps.element, field.element);
   const inspector = createInspector(state);
   state.root.append(make('div', { className: 'lab' }, lesson.element, stage, inspector.element, phone.element));
-  const resized = new ResizeObserver(() => {
-    if (!state.data) return;
-    state.sized = true;
-    state.repaint();
-  });
-  resized.observe(state.root);
-  document.fonts?.addEventListener('loadingdone', state.remeasure);
+  const unfollow = onResize(state.root, state.remeasure);
   const minute = createMinute(state);
   const silence = listenForKeys(state);
   const parts = { lead, legend, answer, pictures: [], board, steps, field, inspector, phone, lesson, minute };
-  return { ...parts, resized, silence };
+  return { ...parts, unfollow, silence };
 }
 
 /** Returns the actions that the parts of the Lab share; each shows its effect before Python answers. */
@@ -125,7 +119,7 @@ const actions = state => ({
   repaint() {
     if (state.data) paint(state, state.data);
   },
-  /** Measures all positions again, because a font arrived. */
+  /** Measures all positions again. */
   remeasure() {
     state.sized = true;
     state.repaint();
@@ -136,13 +130,7 @@ const readBy = row => data => data.kinds.filter(({ queries }) => queries === row
 
 /** Creates the buttons that show the prediction before and after the shown one. */
 function stepButtons(state) {
-  const button = (text, name, by) =>
-    make('button', {
-      className: 'button small',
-      textContent: text,
-      onclick: () => state.step(by),
-      attributes: { 'aria-label': name },
-    });
+  const button = (text, name, by) => makeButton('button small', text, () => state.step(by), { 'aria-label': name });
   state.origin = make('small');
   return make(
     'div',
@@ -258,9 +246,8 @@ function fit(state, data) {
   for (const picture of state.pictures) picture.fit(data, atRow(data));
 }
 
-function destroy({ resized, silence, field, inspector, lead, lesson, minute, remeasure }) {
-  resized.disconnect();
-  document.fonts?.removeEventListener('loadingdone', remeasure);
+function destroy({ unfollow, silence, field, inspector, lead, lesson, minute }) {
+  unfollow();
   silence();
   field.close();
   inspector.close();

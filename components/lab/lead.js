@@ -5,7 +5,7 @@ import { tokenText } from '../core/format.js';
 import { pageData } from '../core/page_data.js';
 import { captionSentences, leadSentence, selectionName } from '../core/stage/sentences.js';
 import { _ } from '../core/texts.js';
-import { make, setAttribute, setText } from '../widgets/dom.js';
+import { make, setAttribute, setChildren, setText } from '../widgets/dom.js';
 import { createMenu, svgElement } from '../widgets/menu.js';
 import { addTip } from '../widgets/tip.js';
 import { showSentences } from './sentence.js';
@@ -122,12 +122,9 @@ export function createLegend(state) {
 function showTargets(state, element, { token, choices }) {
   const waiting = state.waiting().findLast(({ type }) => type === 'contribution');
   const chosen = waiting ? waiting.token : token.id;
-  const key = JSON.stringify([chosen, choices]);
-  if (element.dataset.shown === key) return;
-  element.dataset.shown = key;
   const one = choices.length < 2;
-  element.replaceChildren(
-    ...choices.map(({ id, label }) => {
+  setChildren(element, [chosen, choices], () =>
+    choices.map(({ id, label }) => {
       const word = make('bdi', { className: 'serif', textContent: tokenText(label), translate: false, dir: 'auto' });
       if (one) return word;
       const button = make('button', { attributes: { 'aria-pressed': id === chosen } }, word);

@@ -2,7 +2,7 @@
 
 import { choiceMarks, lessonAnswer, lessonKey, taskText } from '../core/lesson_text.js';
 import { _, stateQuery } from '../core/texts.js';
-import { isTouch, make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
+import { makeButton as button, isTouch, make, onLink, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 
 const SIGNS = { right: '✓', wrong: '✗', chosen: '…' };
 
@@ -17,7 +17,6 @@ export function guess(state, choice) {
 /** Creates {element, show(data), close()}; `data.lesson` is the step, as app/lab/lesson.py describes it. */
 export function createLesson(state) {
   const part = (tag, className, attributes) => make(tag, { className, attributes });
-  const button = (className, textContent, onclick) => make('button', { className, textContent, onclick });
   const where = part('p', 'where', { id: 'lesson' });
   const stops = part('ol', 'stops', { 'aria-label': _('Steps') });
   const heading = make('h1', { className: 'serif', tabIndex: -1 });
@@ -67,12 +66,7 @@ export function createLesson(state) {
     const to = on < 0 ? state.data.lesson[way] : steps[on + (way === 'forth' ? 1 : -1)]?.to;
     if (to) open(to);
   };
-  stops.addEventListener('click', event => {
-    const link = event.target.closest('a');
-    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    open(link.dataset.to);
-  });
+  onLink(stops, link => open(link.dataset.to));
   choices.addEventListener('click', event => {
     const chosen = event.target.closest('button');
     if (chosen) guess(state, Number(chosen.dataset.index));

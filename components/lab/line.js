@@ -4,6 +4,8 @@ import { tokenText, truncate } from '../core/format.js';
 import { lineWidth, px } from '../core/stage/drawing.js';
 import { formatShare, wordText } from '../core/stage/sentences.js';
 import { _ } from '../core/texts.js';
+import { setChildren } from '../widgets/dom.js';
+import { svgElement } from '../widgets/menu.js';
 import { drawBar } from './rows.js';
 
 const MLP = 16; // px from the line of a layer's heads up to its MLP
@@ -108,20 +110,10 @@ function drawGuesses({ data, places: { x, trunk, width }, marks }, tops, lens, w
   return data;
 }
 
-const NS = 'http://www.w3.org/2000/svg';
+const PIECES = [{ class: 'label' }, { class: 'share', dx: 8 }, { class: 'share', dx: 10 }];
 
 /** Writes a guess, its probability, and the probability of the answer at this height. */
-function fill(element, ...parts) {
-  const key = parts.join('\n');
-  if (element.dataset.text === key) return;
-  element.dataset.text = key;
-  element.replaceChildren(
-    ...parts.filter(Boolean).map((text, index) => {
-      const piece = document.createElementNS(NS, 'tspan');
-      piece.setAttribute('class', ['label', 'share', 'share'][index]);
-      if (index) piece.setAttribute('dx', index === 1 ? '8' : '10');
-      piece.textContent = text.trim();
-      return piece;
-    }),
+const fill = (element, ...parts) =>
+  setChildren(element, parts, () =>
+    parts.filter(Boolean).map((text, index) => svgElement(['tspan', PIECES[index], text.trim()])),
   );
-}

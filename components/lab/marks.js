@@ -1,13 +1,7 @@
 // Marks of the picture's SVG. A drawing names its marks; a mark that the next drawing names again keeps its element, so
 // that changes can be animated by CSS and few elements are created.
 
-const NS = 'http://www.w3.org/2000/svg';
-
-const create = (tag, attributes) => {
-  const element = document.createElementNS(NS, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-};
+import { svgElement } from '../widgets/menu.js';
 
 /**
  * Creates {element, begin(), mark(name, tag, attributes, text), end(), clear()}. Between `begin` and `end`, `mark` draws
@@ -15,17 +9,13 @@ const create = (tag, attributes) => {
  * @param {[string, object][]} hatch the content of the pattern `against`
  */
 export function createMarks(hatch) {
-  const element = create('svg', { class: 'strings', 'aria-hidden': 'true', translate: 'no' });
-  const pattern = create('pattern', {
-    id: 'against',
-    width: 4,
-    height: 4,
-    patternUnits: 'userSpaceOnUse',
-    patternTransform: 'rotate(45)',
-  });
-  pattern.append(...hatch.map(([tag, attributes]) => create(tag, attributes)));
-  const definitions = create('defs', {});
-  definitions.append(pattern);
+  const turned = { patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' };
+  const definitions = svgElement([
+    'defs',
+    {},
+    ['pattern', { id: 'against', width: 4, height: 4, ...turned }, ...hatch],
+  ]);
+  const element = svgElement(['svg', { class: 'strings', 'aria-hidden': 'true', translate: 'no' }]);
   element.append(definitions);
   const kept = new Map(); // name -> {element, values, drawing}
   let drawing = 0;
@@ -39,7 +29,7 @@ export function createMarks(hatch) {
     mark(name, tag, attributes, text) {
       let mark = kept.get(name);
       if (!mark) {
-        mark = { element: create(tag, {}), values: {}, drawing };
+        mark = { element: svgElement([tag]), values: {}, drawing };
         kept.set(name, mark);
       }
       mark.drawing = drawing;

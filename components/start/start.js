@@ -8,16 +8,13 @@ import { formatShare } from '../core/stage/sentences.js';
 import { NUMBERED, SHOWN } from '../core/stage/weights.js';
 import { offerMinute } from '../lab/minute.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, setStarredText, setText } from '../widgets/dom.js';
-
-const SVG = 'http://www.w3.org/2000/svg';
+import { make, onResize, setStarredText, setText } from '../widgets/dom.js';
+import { svgElement } from '../widgets/menu.js';
 
 function create(state) {
   const part = (tag, className) => make(tag, { className });
   const [title, about, words, says] = [part('h1', ''), part('p', 'about'), part('div', 'words'), part('p', 'says')];
-  const arc = document.createElementNS(SVG, 'svg');
-  arc.setAttribute('aria-hidden', 'true');
-  arc.append(document.createElementNS(SVG, 'path'));
+  const arc = svgElement(['svg', { 'aria-hidden': 'true' }, ['path']]);
   says.setAttribute('aria-live', 'polite');
   const [buttons, ways] = [part('div', 'buttons'), part('nav', 'ways')];
   state.root.append(
@@ -31,12 +28,9 @@ function create(state) {
       ways,
     ),
   );
-  const redraw = () => state.data && drawArc(state);
-  const resized = new ResizeObserver(redraw);
-  resized.observe(words);
-  document.fonts?.addEventListener('loadingdone', redraw); // words move when their font arrives
+  const unfollow = onResize(words, () => state.data && drawArc(state));
   offerMinute();
-  return { title, about, words, says, buttons, ways, arc, resized, redraw };
+  return { title, about, words, says, buttons, ways, arc, unfollow };
 }
 
 function update(state, data) {
@@ -98,9 +92,4 @@ function drawArc({ words, arc }) {
   arc.firstChild.setAttribute('d', isNear ? d : '');
 }
 
-function destroy({ resized, redraw }) {
-  resized.disconnect();
-  document.fonts?.removeEventListener('loadingdone', redraw);
-}
-
-export const start = defineComponent({ create, update, destroy });
+export const start = defineComponent({ create, update, destroy: ({ unfollow }) => unfollow() });

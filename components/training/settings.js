@@ -2,7 +2,7 @@
 
 import { pressedState, scopeName, selectedStates } from '../core/head_state.js';
 import { _ } from '../core/texts.js';
-import { make, setAttribute, setText } from '../widgets/dom.js';
+import { makeButton as button, make, setAttribute, setText } from '../widgets/dom.js';
 import { createMenu } from '../widgets/menu.js';
 
 const STATES = { live: { constant: false, gate: 1 }, constant: { constant: true, gate: 1 }, pruned: { gate: 0 } };
@@ -14,7 +14,6 @@ const TESTS = {
 
 /** Creates {element, heads, phone, show(data, index), close()}: the column, the line of the selected head, the bar of phones. */
 export function createSettings(state, stage) {
-  const button = (className, textContent, onclick) => make('button', { className, textContent, onclick });
   const note = () => make('p', { className: 'note' });
   const set = (name, value) => stage.send({ type: 'set', name, value });
   const menu = field =>

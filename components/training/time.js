@@ -3,7 +3,7 @@
 import { axisTicks } from '../core/stage/tools.js';
 import { curveScale, momentOfKey, nearestMoment } from '../core/stage/training.js';
 import { _ } from '../core/texts.js';
-import { make, setAttribute, setText } from '../widgets/dom.js';
+import { make, makeButton, setAttribute, setText } from '../widgets/dom.js';
 import { svgElement } from '../widgets/menu.js';
 
 const HEIGHT = 160; // px
@@ -32,15 +32,13 @@ export function createTime(state) {
       go(index);
     },
   });
-  const play = (way, name) =>
-    make('button', {
-      className: 'button small',
-      onclick: () => {
-        state.play(state.playing === way ? 0 : way);
-        state.go(state.index);
-      },
-      attributes: { 'aria-label': name },
-    });
+  const play = (way, name) => {
+    const turn = () => {
+      state.play(state.playing === way ? 0 : way);
+      state.go(state.index);
+    };
+    return makeButton('button small', '', turn, { 'aria-label': name });
+  };
   const [back, forth] = [play(-1, _('Play backwards')), play(1, _('Play forwards'))];
   const step = make('b');
   const names = make('span', { className: 'names' });

@@ -14,7 +14,7 @@ import { createPicture } from '../lab/picture.js';
 import { showSentences } from '../lab/sentence.js';
 import { createMatrix, matrixTitle } from '../matrix/matrix.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, setText } from '../widgets/dom.js';
+import { make, makeButton, onResize, setText } from '../widgets/dom.js';
 import { createSettings } from './settings.js';
 import { createTime } from './time.js';
 
@@ -30,11 +30,7 @@ function create(state) {
   const legend = createLegend(stage);
   const time = createTime(state);
   const settings = createSettings(state, stage);
-  const own = make('button', {
-    className: 'button primary',
-    textContent: _('Train one yourself'),
-    onclick: () => state.send({ type: 'own' }),
-  });
+  const own = makeButton('button primary', _('Train one yourself'), () => state.send({ type: 'own' }));
   const title = make('h1', { className: 'serif', textContent: matrixTitle() });
   const table = createMatrix(state, [title], [own]);
   const lesson = createLesson(state);
@@ -47,14 +43,11 @@ function create(state) {
   const columns = make('div', { className: 'columns' }, settings.element, drawn);
   const shown = make('div', {}, make('div', { className: 'training' }, columns), settings.phone);
   state.root.append(make('div', { className: 'lab' }, lesson.element, notice, table.element, shown));
-  const resized = new ResizeObserver(() => state.data?.recipe && paint(state, true));
-  resized.observe(state.root);
-  const remeasure = () => state.data?.recipe && paint(state, true);
-  document.fonts?.addEventListener('loadingdone', remeasure);
+  const unfollow = onResize(state.root, () => state.data?.recipe && paint(state, true));
   const silence = listenForKeys(stage);
   return {
     ...{ stage, picture, answer, verdict, legend, time, settings, table, lesson, lead, caption, notice, board, shown },
-    ...{ resized, remeasure, silence, index: state.index ?? 0 },
+    ...{ unfollow, silence, index: state.index ?? 0 },
   };
 }
 
@@ -181,11 +174,10 @@ function paint(state, resized = false) {
   stage.draws = stage.fresh = false;
 }
 
-function destroy({ resized, remeasure, silence, settings, lesson, poll, player }) {
+function destroy({ unfollow, silence, settings, lesson, poll, player }) {
   clearTimeout(poll);
   clearInterval(player);
-  resized.disconnect();
-  document.fonts?.removeEventListener('loadingdone', remeasure);
+  unfollow();
   silence();
   settings.close();
   lesson.close();

@@ -24,6 +24,37 @@ export function make(tag, { dataset, style, attributes, ...properties } = {}, ..
   return element;
 }
 
+/** Creates a button with a text. */
+export const makeButton = (className, textContent, onclick, attributes = {}) =>
+  make('button', { className, textContent, onclick, attributes });
+
+/** Creates a link that opens in another tab. */
+export const outerLink = (textContent, href) => make('a', { textContent, href, target: '_blank', rel: 'noopener' });
+
+/** Calls `follow(link)` at a plain click on a link in an element; at other clicks the browser opens the link. */
+export function onLink(element, follow) {
+  element.addEventListener('click', event => {
+    const link = event.target.closest('a');
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    follow(link);
+  });
+}
+
+/**
+ * Calls `redraw` when an element has another size, and when a font arrives, which moves words. Returns a function that
+ * ends this.
+ */
+export function onResize(element, redraw) {
+  const sizes = new ResizeObserver(() => redraw());
+  sizes.observe(element);
+  document.fonts?.addEventListener('loadingdone', redraw);
+  return () => {
+    sizes.disconnect();
+    document.fonts?.removeEventListener('loadingdone', redraw);
+  };
+}
+
 /** Returns whether the main pointer is a finger, for which a text says *tap* instead of *point*. */
 export const isTouch = () => matchMedia('(pointer: coarse)').matches;
 
@@ -37,14 +68,19 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Sets a text only if it changes; names of controls between asterisks become bold: `Press *Prune*.` */
-export function setStarredText(element, text) {
-  if (element.dataset.text === text) return;
-  element.dataset.text = text;
-  element.replaceChildren(
-    ...splitStarred(text).map(({ text: piece, isName }) => (isName ? make('b', { textContent: piece }) : piece)),
-  );
+/** Replaces the children of an element only if the value changes of which `create` makes them, so that the focus stays. */
+export function setChildren(element, value, create) {
+  const shown = JSON.stringify(value);
+  if (element.dataset.shown === shown) return;
+  element.dataset.shown = shown;
+  element.replaceChildren(...create());
 }
+
+/** Sets a text only if it changes; names of controls between asterisks become bold: `Press *Prune*.` */
+export const setStarredText = (element, text) =>
+  setChildren(element, text, () =>
+    splitStarred(text).map(({ text: piece, isName }) => (isName ? make('b', { textContent: piece }) : piece)),
+  );
 
 /**
  * Creates the element of a token: isolated from the text direction around it, and cut to 40 characters. A part of a

@@ -31,10 +31,9 @@ function store(states) {
 
 /**
  * Creates {menu, form, close()}: the menu of saved states, and the form for the name of a state, which a press outside
- * closes. `copy(text)` copies a text; `sharing`, of sharing.js, is an entry of the menu while its button is hidden;
- * `onOpen()` is called when a saved state is opened.
+ * closes. `copy(text)` copies a text; `onOpen()` is called when a saved state is opened.
  */
-export function createSaved(state, copy, sharing, onOpen = () => undefined) {
+export function createSaved(state, copy, onOpen) {
   const name = make('input', { type: 'text', maxLength: 80, attributes: { 'aria-label': _('Name of the state') } });
   const form = make(
     'form',
@@ -78,7 +77,6 @@ export function createSaved(state, copy, sharing, onOpen = () => undefined) {
     entries: () => {
       const states = stored();
       return [
-        ...(sharing.button.offsetParent ? [] : [{ text: _('Share as QR code'), act: sharing.open }]),
         { text: _('Save this state…'), act: ask },
         ...states.map(({ name: title, query }) => ({
           text: _('Open: {name}', { name: title }),

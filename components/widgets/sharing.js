@@ -6,10 +6,8 @@ import { fitsQr, isDense, isOwnComputer, qrPicture } from '../core/qr.js';
 import { _ } from '../core/texts.js';
 import { make, setText } from './dom.js';
 import { stateLink } from './download_menu.js';
-import { iconElement, svgElement } from './menu.js';
+import { svgElement } from './menu.js';
 
-const ICON =
-  'M2.500 2.500h4v4h-4zM9.500 2.500h4v4h-4zM2.500 9.500h4v4h-4zM9.500 9.500h1.500v1.500h-1.500zM13.500 9.500v1.500M9.500 13.500h1.500M13.500 13v0.500';
 const LONG = 300; // characters of a link from which its type is small
 // fields that the shared link leaves out: large type and the teacher's answer are not meant for those who scan the code
 const OWN = ['teach', 'say'];
@@ -53,18 +51,12 @@ function drawing(code) {
 }
 
 /**
- * Creates {button, dialog, foot, open(), close()}; `foot` is an empty element at the end of the dialog.
+ * Creates {dialog, foot, open(), close()}; `foot` is an empty element at the end of the dialog.
  * @param {() => Promise<void>} settled resolves when the address contains all changes
  * @param {(text: string, place: HTMLElement) => Promise<boolean>} copy copies a text; returns whether this succeeded.
  *   All elements outside of `place` are inert.
  */
 export function createSharing(settled, copy) {
-  const name = _('Share as QR code');
-  const button = make(
-    'button',
-    { className: 'share', title: name, attributes: { 'aria-label': name, 'aria-haspopup': 'dialog' } },
-    iconElement(ICON),
-  );
   const close = make('button', { textContent: '×', attributes: { 'aria-label': _('Close') } });
   const picture = make('div', { className: 'picture' });
   // The code of an address that no other device can open is folded: a class would scan it in vain.
@@ -147,6 +139,5 @@ export function createSharing(settled, copy) {
     dialog.style.zoom = String(1 / (dialog.parentElement?.currentCSSZoom || 1)); // large type zooms the page
     if (!dialog.open) dialog.showModal();
   };
-  button.onclick = open;
-  return { button, dialog, foot, open, close: () => dialog.close() };
+  return { dialog, foot, open, close: () => dialog.close() };
 }

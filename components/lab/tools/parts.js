@@ -2,7 +2,7 @@
 
 import { formatNumber } from '../../core/format.js';
 import { sentencePieces } from '../../core/stage/sentences.js';
-import { make, tokenElement } from '../../widgets/dom.js';
+import { make, makeButton, tokenElement } from '../../widgets/dom.js';
 
 /** Creates a word of the text, which browsers must not translate. */
 export const wordElement = (token, className = 'word') =>
@@ -101,12 +101,7 @@ export const list = (label, options, value, act) =>
 
 /** Creates a small button. */
 export const button = (textContent, onclick, pressed) =>
-  make('button', {
-    className: 'button small',
-    textContent,
-    onclick,
-    attributes: pressed === undefined ? {} : { 'aria-pressed': pressed },
-  });
+  makeButton('button small', textContent, onclick, pressed === undefined ? {} : { 'aria-pressed': pressed });
 
 /** Returns a signed number: +1.73, −0.37. */
 export const signed = (value, digits = 2) => formatNumber(value, digits, true);
