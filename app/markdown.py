@@ -4,6 +4,9 @@ import re
 
 # Bidirectional control characters, except the first-strong isolates that models.messages.cut puts around a quotation.
 _TURNING = re.compile("[\u202a-\u202e\u2066\u2067]")
+_PAPER = re.compile(r"(arXiv (\d{4}\.\d{4,5})|kexue(?:\.fm)?(?:/archives/| )(\d{4,5}))")
+
+Piece = str | dict[str, str]
 
 
 def plain(text: str) -> str:
@@ -21,10 +24,15 @@ def literal(text: str) -> str:
     return plain(re.sub(r"(?=[:.@])", "\u2060", spaces(text)))
 
 
-def linked(markdown: str) -> str:
-    """Returns Markdown in which each reference to a paper, like `arXiv 2005.00743` or `kexue 8823`, is a link."""
-    markdown = re.sub(r"arXiv (\d{4})\\?\.(\d{4,5})", r"[arXiv \1.\2](https://arxiv.org/abs/\1.\2)", markdown)
-    return re.sub(r"kexue(?:\\?\.fm)?(?:/archives/| )(\d{4,5})", r"[kexue \1](https://kexue.fm/archives/\1)", markdown)
+def linked(text: str) -> list[Piece]:
+    """Returns the text in pieces; a reference like `arXiv 2005.00743` has the address of the paper."""
+    pieces: list[Piece] = []
+    end = 0
+    for match in _PAPER.finditer(text):
+        address = f"https://arxiv.org/abs/{match[2]}" if match[2] else f"https://kexue.fm/archives/{match[3]}"
+        pieces += [text[end:match.start()], {"text": match[1], "href": address}]
+        end = match.end()
+    return [piece for piece in (*pieces, text[end:]) if piece]
 
 
 def blocks(markdown: str) -> list[str]:

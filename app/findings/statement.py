@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from app.findings.links import query
+from app.markdown import linked
 from app.texts import _, ngettext, number
 from figures.curves.claims import SOURCE
 from studies.claims import (
@@ -26,11 +27,8 @@ from studies.claims import (
 # verdict -> its mark in components/findings/marks.js, in the order of the page
 MARKS = {HOLDS: "disc", ONCE: "ring", FADES: "half", SMALL: "equal", FAILS: "cross", BUILT: "square", OPEN: "dash",
          MISSING: "dotted"}
-_PAPER = re.compile(r"(arXiv (\d{4}\.\d{4,5})|kexue(?:\.fm)?(?:/archives/| )(\d{4,5}))")
 _TOGETHER = re.compile(r"\S+ ± \S+|\([^()]{1,16}\)")
 _HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # a hyphen before a number is a minus
-
-Piece = str | dict[str, str]
 
 
 def row(statement: Statement) -> dict[str, Any]:
@@ -121,17 +119,6 @@ def _facts(statement: Statement) -> list[tuple[str, str]]:
         facts.append((_("Significance"), _("p = {p:.3g}; corrected q = {q:.3g} "
                                            "(significant up to 0.05)", p=verdict.p, q=verdict.q)))
     return facts
-
-
-def linked(text: str) -> list[Piece]:
-    """Returns the text in pieces; a reference like `arXiv 2005.00743` has the address of the paper."""
-    pieces: list[Piece] = []
-    end = 0
-    for match in _PAPER.finditer(text):
-        address = f"https://arxiv.org/abs/{match[2]}" if match[2] else f"https://kexue.fm/archives/{match[3]}"
-        pieces += [text[end:match.start()], {"text": match[1], "href": address}]
-        end = match.end()
-    return [piece for piece in (*pieces, text[end:]) if piece]
 
 
 def unbroken(cell: str) -> str:

@@ -15,7 +15,7 @@ from tests.browser import ROOT, serve
 LOADS = 11
 # place -> what is drawn last on it
 DRAWN = {"lab": "[data-part=lab][data-drawn]", "training": "[data-part=training][data-drawn]",
-         "lessons": ".st-key-start button", "results": "[data-part=findings][data-drawn]",
+         "lessons": "[data-part=lessons][data-drawn]", "results": "[data-part=findings][data-drawn]",
          "yours": "[data-part=models][data-drawn]", "about": "[data-part=guide][data-drawn]"}
 
 

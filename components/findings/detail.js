@@ -3,13 +3,9 @@
 import { toCsv } from '../core/csv.js';
 import { _, currentLanguage, stateQuery } from '../core/texts.js';
 import { createFigure } from '../figure/figure.js';
-import { make, makeButton, onLink, outerLink, setAttribute } from '../widgets/dom.js';
+import { linkedText, make, makeButton, onLink, setAttribute } from '../widgets/dom.js';
 import { linkTo, save } from '../widgets/download_menu.js';
 import { markElement, plotElement } from './plots.js';
-
-/** Creates the nodes of a text whose references are links. */
-export const linkedText = pieces =>
-  pieces.map(piece => (typeof piece === 'string' ? piece : outerLink(piece.text, piece.href)));
 
 function tableElement({ columns, rows }, name) {
   const row = (tag, cells) => make('tr', {}, ...cells.map(textContent => make(tag, { textContent })));

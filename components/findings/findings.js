@@ -6,8 +6,8 @@ import { _, stateQuery } from '../core/texts.js';
 import { createMatrix, matrixTitle } from '../matrix/matrix.js';
 import { defineComponent } from '../runtime/component.js';
 import { mainElement } from '../runtime/streamlit.js';
-import { make, onResize, setAttribute, setText } from '../widgets/dom.js';
-import { createDetail, linkedText } from './detail.js';
+import { linkedText, make, onResize, setAttribute, setText } from '../widgets/dom.js';
+import { createDetail } from './detail.js';
 import { legendElement, markElement, plotElement } from './plots.js';
 
 const BESIDE = 980; // width in px from which the opened statement stands beside the list

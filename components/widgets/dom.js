@@ -31,6 +31,10 @@ export const makeButton = (className, textContent, onclick, attributes = {}) =>
 /** Creates a link that opens in another tab. */
 export const outerLink = (textContent, href) => make('a', { textContent, href, target: '_blank', rel: 'noopener' });
 
+/** Creates the nodes of a text whose references are links. */
+export const linkedText = pieces =>
+  pieces.map(piece => (typeof piece === 'string' ? piece : outerLink(piece.text, piece.href)));
+
 /** Calls `follow(link)` at a plain click on a link in an element; at other clicks the browser opens the link. */
 export function onLink(element, follow) {
   element.addEventListener('click', event => {

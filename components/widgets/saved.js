@@ -3,7 +3,7 @@
 import { pageData } from '../core/page_data.js';
 import { citedState, exportedStates, readSaved, withSaved } from '../core/saved.js';
 import { _ } from '../core/texts.js';
-import { make } from './dom.js';
+import { make, makeButton } from './dom.js';
 import { linkTo, save, stateLink } from './download_menu.js';
 import { createMenu } from './menu.js';
 
@@ -39,8 +39,8 @@ export function createSaved(state, copy, onOpen) {
     'form',
     { className: 'saving', hidden: true },
     name,
-    make('button', { type: 'submit', textContent: _('Save') }),
-    make('button', { textContent: _('Cancel'), onclick: () => close() }),
+    make('button', { type: 'submit', className: 'button', textContent: _('Save') }),
+    makeButton('button', _('Cancel'), () => close()),
   );
   let outside = null;
   const hide = () => {
@@ -73,7 +73,7 @@ export function createSaved(state, copy, onOpen) {
   const menu = createMenu({
     icon: ICON,
     text: _('Saved states'),
-    className: 'saved',
+    className: 'button',
     entries: () => {
       const states = stored();
       return [

@@ -4,7 +4,7 @@
 import { pageData } from '../core/page_data.js';
 import { fitsQr, isDense, isOwnComputer, qrPicture } from '../core/qr.js';
 import { _ } from '../core/texts.js';
-import { make, setText } from './dom.js';
+import { make, makeButton, setText } from './dom.js';
 import { stateLink } from './download_menu.js';
 import { svgElement } from './menu.js';
 
@@ -61,24 +61,29 @@ export function createSharing(settled, copy) {
   const picture = make('div', { className: 'picture' });
   // The code of an address that no other device can open is folded: a class would scan it in vain.
   const isOwn = isOwnComputer(location.hostname);
-  const unfold = make('button', { textContent: _('Show the QR code anyway') });
+  const unfold = makeButton('button', _('Show the QR code anyway'), () => {
+    picture.hidden = false;
+    unfold.hidden = true;
+    close.focus(); // the focus would be lost with its button
+  });
   const warning = make(
     'div',
     { className: 'warning', hidden: !isOwn },
     make('p', { textContent: _('This address works on this computer only.') }),
     unfold,
   );
-  unfold.onclick = () => {
-    picture.hidden = false;
-    unfold.hidden = true;
-    close.focus(); // the focus would be lost with its button
-  };
   const text = make('p', { className: 'link', attributes: { translate: 'no' } });
   const lines = make('div', { className: 'remarks' });
   const foot = make('div', { className: 'foot' });
   const copied = make('span', { className: 'copied', attributes: { role: 'status' } });
-  const copyButton = make('button', { textContent: _('Copy link') });
-  const shareButton = make('button', { textContent: _('Share…'), hidden: !navigator.share });
+  const copyButton = makeButton('button', _('Copy link'), async () =>
+    setText(copied, (await copy(shown, dialog)) ? _('Copied') : _('Not copied: use the address bar')),
+  );
+  // rejected if the visitor closes the share sheet
+  const shareButton = makeButton('button', _('Share…'), () =>
+    navigator.share({ title: document.title, url: shown }).catch(() => undefined),
+  );
+  shareButton.hidden = !navigator.share;
   const dialog = make(
     'dialog',
     { attributes: { 'aria-labelledby': 'sharing' } },
@@ -115,10 +120,6 @@ export function createSharing(settled, copy) {
     if (event.target === dialog && isOutside) dialog.close();
   });
   dialog.addEventListener('keydown', event => event.stopPropagation()); // letters are shortcuts of the heads
-  copyButton.onclick = async () =>
-    setText(copied, (await copy(shown, dialog)) ? _('Copied') : _('Not copied: use the address bar'));
-  // rejected if the visitor closes the share sheet
-  shareButton.onclick = () => navigator.share({ title: document.title, url: shown }).catch(() => undefined);
   const open = async () => {
     await settled();
     const names = [...new URLSearchParams(location.search).keys()];

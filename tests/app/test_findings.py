@@ -14,6 +14,7 @@ from app import texts
 from app.findings import charts, events, links, page, statement
 from app.lab import now as lab_now
 from app.lab import tools
+from app.markdown import linked
 from app.state import visit
 from app.state.lab_state import MATRIX, LabState
 from app.state.link import query_of, read_query
@@ -114,7 +115,7 @@ def test_the_tool_of_each_link_fits_its_model():
 
 
 def test_references_are_links_and_nothing_else_is():
-    pieces = statement.linked("A <b>, arXiv 2005.00743; kexue.fm 8823 [x](y)")
+    pieces = linked("A <b>, arXiv 2005.00743; kexue.fm 8823 [x](y)")
     assert pieces == ["A <b>, ", {"text": "arXiv 2005.00743", "href": "https://arxiv.org/abs/2005.00743"}, "; ",
                       {"text": "kexue.fm 8823", "href": "https://kexue.fm/archives/8823"}, " [x](y)"]
 

@@ -299,8 +299,8 @@ def test_the_start_page_leads_to_the_first_lesson(visitor: History):
                                    {"type": "teach", "on": 1}, {"type": ["leave"]}])
 def test_events_that_no_browser_of_ours_sends_change_nothing(event: dict[str, Any], visitor: History):
     before = visitor.present
-    lesson_events.on_lesson(event)
-    lesson_events.on_start(event)
+    for handle in (lesson_events.on_lesson, lesson_events.on_lessons, lesson_events.on_start):
+        handle(event)
     assert visitor.present == before
 
 
@@ -315,13 +315,17 @@ def test_answers_outside_the_choices_are_ignored(event: dict[str, Any], visitor:
 
 def test_the_list_of_lessons_begins_and_goes_on():
     app = opened(page="lessons")
-    assert not app.exception
-    text = " ".join(each.value for each in app.markdown)
-    for its in lesson_files.lessons():
-        assert its.title in text.replace("\\", "")
-    app.button(key="take gates").click().run()
-    assert sent(app, "lab")[0]["lesson"]["place"] == "gates.1"
-    assert app.session_state["visit"].history.present.lesson == Place("gates", 1)
+    now = app.session_state["visit"]
+    now.ticked.add(Place("gates", 1))
+    cards = sent(app.run(), "lessons")[0]["cards"]
+    assert [card["title"] for card in cards] == [f"{n}. {its.title}" for n, its in enumerate(lesson_files.lessons(), 1)]
+    assert (cards[0]["button"], cards[0]["to"]) == ("Begin", "constant.1")
+    assert (cards[1]["button"], cards[1]["to"]) == ("Go on", "gates.2")
+    assert cards[1]["steps"].startswith("✓ A gate · One")
+    with visit.use(now):
+        now.channel.receive([("lessons", {"type": "step", "to": cards[1]["to"], "sequence": 1})])
+    assert sent(app.run(), "lab")[0]["lesson"]["place"] == "gates.2"
+    assert now.history.present.lesson == Place("gates", 2)
 
 
 def test_a_first_visit_is_an_address_without_anything():
@@ -336,11 +340,10 @@ def test_only_the_next_lesson_has_a_filled_button():
     app = opened(page="lessons")
 
     def filled() -> list[str]:
-        return [button.key for button in app.button
-                if button.key.startswith("take ") and button.proto.type == "primary"]
+        return [card["to"] for card in sent(app, "lessons")[0]["cards"] if card["next"]]
 
     first, second, *_others = lesson_files.lessons()
-    assert filled() == [f"take {first.key}"]
+    assert filled() == [f"{first.key}.1"]
     app.session_state["visit"].ticked.update(Place(first.key, step) for step in range(1, len(first.steps) + 1))
     app.run()
-    assert filled() == [f"take {second.key}"]
+    assert filled() == [f"{second.key}.1"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.state import session, visit
-from app.state.lab_state import FIRST_PAGE, LAB, SHOWN, START, TRAINING
+from app.state.lab_state import FIRST_PAGE, LAB, SHOWN, START, TEACHERS, TRAINING
 from app.state.lessons.lesson_files import CHOICES, ORDER, Place, step_at
 from app.state.link import opened_by, settled
 from app.state.session import history, is_index
@@ -65,6 +65,17 @@ def restart() -> None:
 
 def _work_page(page: str) -> str:
     return FIRST_PAGE if page == START else page
+
+
+def on_lessons(event: dict[str, Any]) -> None:
+    """Handles an event of the page Lessons: the page for teachers, the start page, or a step."""
+    match event.get("type"):
+        case "teachers":
+            history().do(replace(history().present, page=TEACHERS))
+        case "start":
+            restart()
+        case "step":
+            on_lesson(event)
 
 
 def on_start(event: dict[str, Any]) -> None:
