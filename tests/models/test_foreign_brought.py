@@ -303,7 +303,7 @@ def test_a_layer_that_our_code_cannot_follow_is_refused(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json", "tokenizer.json"])
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
 def test_json_of_windows_programs_is_read(file: str, encoding: str, tmp_path: Path):
     bert(tmp_path, "BertForMaskedLM")
     written = (tmp_path / file).read_text().encode(encoding)

@@ -40,13 +40,16 @@ class Hub:
         self.folder, self.files, self.fetched, self.error = folder, files or FILES, [], None
         self.total: int | None = 100_000
         self.tokens: set[Any] = set()
+        self.revisions: list[str | None] = []
         patch.setattr(huggingface_hub, "model_info", self.model_info)
         patch.setattr(huggingface_hub, "hf_hub_download", self.download)
-        patch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file: None)
+        patch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file, revision: None)
         patch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: LOCAL.held_bytes))
 
-    def model_info(self, repo: str, *, files_metadata: bool, timeout: float, token: Any) -> Any:
+    def model_info(self, repo: str, *, revision: str | None, files_metadata: bool, timeout: float, token: Any) -> Any:
+        assert repo == "org/tiny"
         self.tokens.add(token)
+        self.revisions.append(revision)
         if self.error:
             raise self.error
         assert files_metadata and timeout
@@ -116,6 +119,7 @@ def answer(status: int) -> Any:
 WRONG = {  # case -> (exception of the Hub's library, part of the message to the visitor)
     "unknown": (lambda: errors.RepositoryNotFoundError("no", response=answer(404)), "no org/tiny on the Hub"),
     "private": (lambda: errors.HfHubHTTPError("no", response=answer(401)), "or it is private"),
+    "revision": (lambda: errors.RevisionNotFoundError("no", response=answer(404)), "has no such tag, branch or commit"),
     "gated": (lambda: errors.GatedRepoError("no", response=answer(403)), "gated"),
     "offline": (lambda: errors.OfflineModeIsEnabled("off"), "cannot be reached"),
     "no network": (lambda: httpx.ConnectError("no"), "cannot be reached"),
@@ -134,7 +138,7 @@ def test_what_goes_wrong_at_the_hub(net: Hub, case: str):
 
 def test_without_network_what_was_fetched_opens(net: Hub, monkeypatch: pytest.MonkeyPatch):
     net.error = httpx.ConnectError("no")
-    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file: str(net.folder / file))
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file, revision: str(net.folder / file))
     entry = catalogue.find("hf:org/tiny")  # the catalogue has the model before it is loaded
     lab = models.load("hf:org/tiny")
     assert lab.name == "hf:org/tiny" and (entry.kinds, entry.limit) == (lab.kinds, lab.limit)
@@ -142,7 +146,7 @@ def test_without_network_what_was_fetched_opens(net: Hub, monkeypatch: pytest.Mo
 
 def test_without_network_half_a_download_does_not(net: Hub, monkeypatch: pytest.MonkeyPatch):
     net.error = httpx.ConnectError("no")
-    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file: str(net.folder / file))
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file, revision: str(net.folder / file))
     (net.folder / "model.safetensors").unlink()
     for ask in (models.load, catalogue.find):
         with pytest.raises(ForeignError, match="not on this machine"):
@@ -179,6 +183,16 @@ def test_a_pasted_address_of_the_hub_is_the_id(text: str):
     assert hub.repo_of(text) == "org/tiny"
 
 
+@pytest.mark.parametrize("text", ["hf:org/tiny@v1", "https://huggingface.co/org/tiny/tree/v1", "org/tiny@v1 ",
+                                  "https://huggingface.co/org/tiny/blob/v1/config.json"])
+def test_a_revision_is_opened_and_no_other(net: Hub, text: str):
+    main = models.load("hf:org/tiny")
+    net.revisions.clear()
+    lab = models.load(text)
+    assert lab is not main and lab.name == "hf:org/tiny@v1" and net.revisions == ["v1"]
+    assert models.load("org/tiny") is main and catalogue.find(lab.name).name == lab.name
+
+
 @pytest.mark.parametrize("name", ["org/tiny", "hf:org/tiny", "https://huggingface.co/org/tiny"])
 def test_a_name_with_a_slash_is_of_the_hub_or_of_a_folder(net: Hub, name: str, tmp_path: Path):
     assert models.load(name) is models.load("hf:org/tiny")
@@ -194,7 +208,8 @@ def test_a_web_page_in_place_of_the_hub_is_named(net: Hub):
         models.load("hf:org/tiny")
 
 
-@pytest.mark.parametrize("name", ["hf:", "hf:../x", "hf:a/b/c", "hf:a b", "hf:-x/y", "hf:x/..", "hf:" + "x" * 200])
+@pytest.mark.parametrize("name", ["hf:", "hf:../x", "hf:a/b/c", "hf:a b", "hf:-x/y", "hf:x/..", "hf:a@b@c",
+                                  "hf:a@../b", "hf:" + "x" * 200])
 def test_what_is_no_id(net: Hub, name: str):
     with pytest.raises(ForeignError, match="no model id"):
         models.load(name)

@@ -22,8 +22,8 @@ from models.labs.foreign.refusals import REFUSALS
 from models.labs.foreign.running import interception
 from tests.models.foreign_architectures import SHARED, WORDS
 
-HUB = {"no id", "not allowed", "gated", "no repository", "hub file missing", "hub damaged", "hub page", "hub error",
-       "unreachable", "too large"}  # the causes that test_foreign_hub.py provokes
+HUB = {"no id", "not allowed", "gated", "no repository", "no revision", "hub file missing", "hub damaged",
+       "hub page", "hub error", "unreachable", "too large"}  # the causes that test_foreign_hub.py provokes
 NUMBERS = {"vocab_size": WORDS["bytes"], "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
            "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 64}
 

@@ -168,7 +168,8 @@ class _Survey(ForwardPass):
                live: Tensor | None = None) -> tuple[Tensor, Tensor]:
         n, m = scores.shape[-2:]
         if (n, m) not in self._sizes:
-            raise refuse("other keys", kind=self._type, queries=n, keys=m)
+            raise refuse("other keys", kind=self._type, queries=n, keys=m,
+                         expected=", ".join(f"{queries} → {keys}" for queries, keys in self._sizes))
         self.sites[self.original(module)] = self._sizes[n, m]
         return super().finish(module, scores, mix, live)
 

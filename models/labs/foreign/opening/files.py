@@ -1,6 +1,5 @@
 """Checks which files of a model's folder may be read: safetensors, JSON and tokenizer files, inside the folder."""
 
-import codecs
 import json
 import math
 import os
@@ -18,7 +17,6 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 # endings of files that contain a vocabulary
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")
 MOST_HEADER = 100_000_000  # largest number of bytes of a safetensors header, as the format defines it
-MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # transformers reads UTF-8 without a mark only
 SPARE_TOKENS = 1_000  # a tokenizer may have at most this many tokens more than twice the rows of the model's embedding
 
 
@@ -141,9 +139,10 @@ def _json(path: Path) -> Any:
 
 @contextmanager
 def in_utf8(folder: Path) -> Iterator[Path]:
-    """Context manager: the folder, or a temporary copy in which UTF-16 and UTF-8 with a byte order mark are UTF-8."""
-    marked = [path for path in folder.glob("*.json") if path.is_file() and _start(path).startswith(MARKS)]
-    if not marked:
+    """Context manager: the folder, or a temporary copy in which the JSON files are UTF-8 without a byte order mark."""
+    encoded = {path: encoding for path in folder.glob("*.json")
+               if path.is_file() and (encoding := _encoding(path)) != "utf-8"}  # transformers reads no other
+    if not encoded:
         yield folder
         return
     check_folder(folder, folder)  # a file outside the folder is not copied
@@ -151,9 +150,8 @@ def in_utf8(folder: Path) -> Iterator[Path]:
         copy = Path(place) / folder.name
         copy.mkdir()
         for path in folder.iterdir():
-            if path in marked:
-                encoding = "utf-8-sig" if _start(path) == codecs.BOM_UTF8 else "utf-16"
-                (copy / path.name).write_text(path.read_text(encoding, errors="replace"), encoding="utf-8")
+            if path in encoded:
+                (copy / path.name).write_text(path.read_text(encoded[path], errors="replace"), encoding="utf-8")
             elif path.is_file():
                 try:
                     os.link(path.resolve(), copy / path.name)
@@ -162,6 +160,6 @@ def in_utf8(folder: Path) -> Iterator[Path]:
         yield copy
 
 
-def _start(path: Path) -> bytes:
+def _encoding(path: Path) -> str:
     with path.open("rb") as file:
-        return file.read(3)
+        return json.detect_encoding(file.read(4))

@@ -34,8 +34,9 @@ BYTES_A_WEIGHT = 4  # bytes per weight in memory: always float32, regardless of 
 SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes per weight in a file
 
 # what people paste around an id: the Hub's address, the path of a page or file, the branch `main`
-_AROUND = re.compile(r"^(\w+://([\w-]+\.[\w.:-]+/)?|(www\.)?(huggingface\.co|hf\.co)/)|"
-                     r"(/(tree|blob|raw|resolve|discussions|commits?)(/.*)?|[?#].*|@main|\.git|/+)$", re.IGNORECASE)
+_AROUND = re.compile(r"^(hf:(?!//)|\w+://([\w-]+\.[\w.:-]+/)?|(www\.)?(huggingface\.co|hf\.co)/)|"
+                     r"(/discussions(/.*)?|/commits?|[?#].*|\.git|/+)$", re.IGNORECASE)
+_PAGE = re.compile(r"/(?:tree|blob|raw|resolve|commits?)/([^/]+).*")  # a page of one revision
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
@@ -113,11 +114,19 @@ def unquoted(text: str) -> str:
 
 
 def repo_of(name: str) -> str:
-    """Returns the id ORG/NAME from `hf:ORG/NAME` or a page of the Hub or its mirror; raises ForeignError for others."""
-    repo = _AROUND.sub("", _AROUND.sub("", re.sub("^hf:(?!//)", "", unquoted(name))))
+    """Returns the id ORG/NAME from `hf:ORG/NAME` or a page of the Hub or its mirror; raises ForeignError for others.
+
+    A tag, a branch or a commit follows as ORG/NAME@REVISION, unless it is main.
+    """
+    around = _AROUND.sub("", _AROUND.sub("", _AROUND.sub("", unquoted(name))))
+    repo, _, revision = _PAGE.sub(r"@\1", around).partition("@")
     if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo:
-        raise refuse("no id", repo=_quoted(repo))
-    return repo
+        raise refuse("no id", repo=_quoted(around))
+    if revision in ("", "main"):
+        return repo
+    if not re.fullmatch(r"[\w.-]{1,96}", revision, re.ASCII):
+        raise refuse("no id", repo=_quoted(around))
+    return f"{repo}@{revision}"
 
 
 def estimate(name: str, allowed: Access | None = None) -> Estimate:
@@ -125,10 +134,11 @@ def estimate(name: str, allowed: Access | None = None) -> Estimate:
     import huggingface_hub
 
     allowed = allowed or access()
-    repo = repo_of(name)
-    allowed.check(repo)
+    allowed.check(repo_of(name))
+    repo, _, revision = repo_of(name).partition("@")
     with _with_messages(repo):
-        info = huggingface_hub.model_info(repo, files_metadata=True, timeout=10, token=_token(allowed))
+        info = huggingface_hub.model_info(repo, revision=revision or None, files_metadata=True, timeout=10,
+                                          token=_token(allowed))
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
         if "config.json" not in sizes:
             raise refuse("no config")
@@ -191,7 +201,8 @@ def here(name: str) -> Path | None:
     from models.storage.checkpoint import read_json
 
     try:
-        config = huggingface_hub.try_to_load_from_cache(repo_of(name), "config.json")
+        repo, _, revision = repo_of(name).partition("@")
+        config = huggingface_hub.try_to_load_from_cache(repo, "config.json", revision=revision or None)
         folder = Path(config).parent if isinstance(config, str) else None
         names = [path.name for path in folder.iterdir()] if folder else []
         weights = weight_files(names, lambda file: read_json(Path(folder or ".") / file))
@@ -257,7 +268,9 @@ def _with_messages(repo: str) -> Iterator[None]:
         raise refuse("gated", repo=repo) from error
     except errors.RepositoryNotFoundError as error:
         raise refuse("no repository", repo=repo) from error
-    except (errors.EntryNotFoundError, errors.RevisionNotFoundError) as error:
+    except errors.RevisionNotFoundError as error:
+        raise refuse("no revision", repo=repo) from error
+    except errors.EntryNotFoundError as error:
         if isinstance(error, errors.LocalEntryNotFoundError):
             raise UnreachableError(repo) from error
         raise refuse("hub file missing", repo=repo) from error
