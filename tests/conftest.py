@@ -21,9 +21,9 @@ QUICK = ("models/", "learning/", "components/", "app/test_state", "app/test_link
 SLOW = ("learning/test_training_runs", "models/test_training", "models/test_pair_training", "models/test_sweep",
         "models/test_verdicts", "models/test_foreign", "models/test_contract", "models/test_claim",
         "models/test_executor", "models/test_encoders", "models/test_hostile_folders")
-# the tests that only `make nightly` runs: hostile traffic, a simulated class, installs and mutants
+# the tests that only `make nightly` runs: hostile traffic, installs and mutants
 NIGHTLY = ("test_adversarial.py::test_nothing", "test_protocol.py::test_a_stranger",
-           "test_endurance.py::test_visitors_work", "test_install.py::test_pip", "test_install.py::test_make",
+           "test_install.py::test_pip", "test_install.py::test_make",
            *(f"test_package.py::test_{name}" for name in ("the_", "a_", "another_", "every_public", "every_data")),
            "components/test_javascript.py::test_mistakes")
 

@@ -23,7 +23,6 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from benchmarks.load.visitors import FINISHED, WORDS
 from components.payload import unpack
-from tests.endurance import Route
 from tests.strangers import ROUTE, compared, visit
 
 LARGE = 2 * 2**20  # bytes of the largest body that the route reads
@@ -40,6 +39,50 @@ class Guest:
     @property
     def path(self) -> str:
         return f"/lab/visits/{self.id}/events"
+
+
+class Route:
+    """A connection to the events route that, like a browser's connection, stays open between requests."""
+
+    def __init__(self, address: str) -> None:
+        self.cookie = ""  # of the balancer; it names the replica of the session
+        self._place = urlsplit(address)
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
+        """Sends a request and returns status and body of the response. Reopens a connection that the server closed."""
+        for _ in range(2):
+            try:
+                if self._streams is None:
+                    self._streams = await asyncio.open_connection(self._place.hostname, self._place.port)
+                return await self._exchange(path, body)
+            except (asyncio.IncompleteReadError, ConnectionError):
+                self.close()
+        raise ConnectionError("closed twice")
+
+    async def _exchange(self, path: str, body: bytes) -> tuple[int, bytes]:
+        assert self._streams is not None
+        reader, writer = self._streams
+        cookie = f"Cookie: {self.cookie}\r\n" if self.cookie else ""
+        head = f"POST {path} HTTP/1.1\r\nHost: {self._place.netloc}\r\n{cookie}Content-Length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        status = int(head.split(" ", 2)[1])
+        length = next((int(line[15:]) for line in head.split("\r\n") if line.startswith("content-length:")), None)
+        if length is not None:
+            return status, await reader.readexactly(length)
+        parts = []
+        while size := int(await reader.readuntil(b"\r\n"), 16):
+            parts.append(await reader.readexactly(size))
+            await reader.readexactly(2)
+        await reader.readexactly(2)
+        return status, b"".join(parts)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
 
 
 async def arrive(address: str, stack: contextlib.AsyncExitStack, query: str) -> Guest:
