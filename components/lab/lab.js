@@ -22,8 +22,10 @@ import { createPhoneBar } from './phone.js';
 import { createPicture } from './picture.js';
 import { createSteps } from './steps.js';
 
-const DEEP = 6; // layers above which a lesson draws small tiles
 const WIDEST = 8; // layers from which the inspector stands beside the picture
+const HEADER = 54; // px
+const BUTTONS = 165; // px from the inspector's upper edge to the lower edge of the selected heads' buttons
+const NARROW = 1040; // px of a window in which a translator's answer stands above its picture
 const LAST = -1; // `look` of the word whose prediction is shown
 
 function create(state) {
@@ -43,7 +45,7 @@ function create(state) {
   const unfollow = onResize(state.root, state.remeasure);
   const minute = createMinute(state);
   const silence = listenForKeys(state);
-  const parts = { lead, legend, answer, pictures: [], board, steps, field, inspector, phone, lesson, minute };
+  const parts = { lead, legend, answer, pictures: [], stage, board, steps, field, inspector, phone, lesson, minute };
   return { ...parts, unfollow, silence };
 }
 
@@ -202,8 +204,9 @@ function paint(state, data) {
   root.classList.toggle('step-done', Boolean(data.lesson?.done));
   root.classList.toggle('uses-text', Boolean(data.lesson?.uses_text));
   const layers = Math.max(...data.kinds.map(kind => kind.layers));
+  const isTight = innerWidth <= NARROW || (data.lesson && data.large);
+  root.classList.toggle('answer-above', Boolean(data.tokens.target && isTight));
   root.classList.toggle('wide-model', layers > WIDEST);
-  root.classList.toggle('deep-model', layers > DEEP);
   const pictures = picturesOf(state, data);
   const changed = pictures.map(picture => picture.build(data));
   const selection = hover.head ?? view.selection;
@@ -241,9 +244,18 @@ function wordLook({ hover, view, data }, selection) {
   return hover.word?.row === queries ? hover.word.index : view.look;
 }
 
-/** Chooses the type size of the words, or lets them wrap. */
+/** Chooses the type size of the words and the size of the tiles: the selected heads' buttons are in the window. */
 function fit(state, data) {
   for (const picture of state.pictures) picture.fit(data, atRow(data));
+  const [stage, board, inspector] = [state.stage, state.board, state.inspector.element].map(element =>
+    element.getBoundingClientRect(),
+  );
+  const zoom = state.root.currentCSSZoom ?? 1;
+  const end = inspector.top < board.bottom ? stage.bottom : inspector.top + BUTTONS * zoom;
+  const height = (innerHeight - HEADER + stage.top - end + board.height) / zoom;
+  const rooms = state.pictures.map(picture => picture.room(height));
+  const [row, head] = [0, 1].map(side => Math.min(...rooms.map(room => room[side])));
+  for (const picture of state.pictures) picture.size(row, head);
 }
 
 function destroy({ unfollow, silence, field, inspector, lead, lesson, minute }) {

@@ -9,10 +9,7 @@ import { createWords } from './words.js';
 
 const NUMBERED = { heads: 12, layers: 8 }; // largest model whose tiles have numbers
 
-const LARGE_TILE = 'min(28px, 5vw)';
-const DEEP = 6; // rows from which on the rows share the window's height
-const AROUND = 330; // px of a window above and below the rows: header, lead, caption, words, text field
-const SMALLEST_GAP = 6; // px
+const SMALLEST = { tile: 24, gap: 7, between: 1 }; // px; a finger needs 24
 const GROUPED = 16; // layers above which one group of GROUP layers is shown, and a button for each other group
 const GROUP = 6;
 const SWIPE = 60; // px of a swipe to the next layer
@@ -57,8 +54,6 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
     const all = Array.from({ length: groups }, (_each, i) => (i === group || groups === 1 ? open : [opener(i, depth)]));
     rows.replaceChildren(...all.reverse().flat());
     element.classList.toggle('large', isLarge);
-    if (isLarge) element.style.setProperty('--tile', LARGE_TILE);
-    else element.style.removeProperty('--tile');
     painted.clear();
     strings.reset();
   };
@@ -74,16 +69,6 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
       style: { 'grid-column': '1 / 3', 'justify-self': 'start' },
       onclick: () => state.select({ ...state.view.selection, layer: GROUP * index }),
     });
-
-  // many layers stand closer, so that all of them fit into the window
-  const fitLayers = () => {
-    if (layers.length <= DEEP) return element.style.removeProperty('--gap');
-    const style = getComputedStyle(element);
-    const [tile, bus] = ['--tile', '--bus'].map(name => Number.parseFloat(style.getPropertyValue(name)) || 0);
-    const room = innerHeight / /** @type {any} */ (element.currentCSSZoom ?? 1) - AROUND;
-    element.style.setProperty('--gap', `${Math.max(SMALLEST_GAP, room / layers.length - tile - bus)}px`);
-    return undefined;
-  };
 
   rows.addEventListener('click', event => {
     const target = event.target.closest('[data-kind]');
@@ -152,13 +137,31 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
     },
     /** Chooses the type size of the words from their width in one line, or lets them wrap. */
     fit(data, predicting) {
-      fitLayers();
       narrow = getComputedStyle(element).getPropertyValue('--lines').trim() === '0';
       const isEnd = line && predicting === row && data.predicts.at(-1) === data.tokens[row].length - 1;
       element.classList.remove('wraps'); // wrapped words have another width than the line that is measured
       memory?.fit(data, { mustWrap: narrow, isEnd: false });
       words.fit(data, { mustWrap: narrow, isEnd });
       element.classList.toggle('wraps', words.wraps && !narrow); // it changes the positions that `measure` reads
+    },
+    /** Returns the largest height of a row, and the largest width of a head, for `height` px of rows and words. */
+    room(height) {
+      const [{ group, tiles }] = layers;
+      const lines = narrow ? Math.ceil((tiles.length * (SMALLEST.tile + SMALLEST.between)) / group.clientWidth) : 1;
+      const heads = Math.ceil(tiles.length / lines);
+      for (const each of layers) each.group.style.setProperty('--heads', heads);
+      const free = height - element.offsetHeight + rows.offsetHeight;
+      return [narrow ? Number.POSITIVE_INFINITY : free / layers.length, group.clientWidth / heads];
+    },
+    /** Makes the tiles and the gaps between the rows smaller where rows or heads have less room. */
+    size(row, head) {
+      for (const name of ['--tile', '--gap']) element.style.removeProperty(name);
+      const lengthOf = name => Number.parseFloat(getComputedStyle(element).getPropertyValue(name));
+      const [tile, gap, bus] = ['--tile', '--gap', '--bus'].map(lengthOf);
+      const free = Math.min(head - SMALLEST.between, row - bus - SMALLEST.gap);
+      const fitted = Math.min(tile, Math.max(SMALLEST.tile, free));
+      element.style.setProperty('--tile', `${fitted}px`);
+      element.style.setProperty('--gap', `${Math.min(gap, Math.max(SMALLEST.gap, row - bus - fitted))}px`);
     },
     /** Measures the positions of words and tiles, once for all drawings until sizes change. */
     measure(data, end) {

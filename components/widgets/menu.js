@@ -2,6 +2,8 @@
 
 import { make, setAttribute, setText } from './dom.js';
 
+const EDGE = 8; // px
+
 /** Creates SVG elements from a tree of core/picture/svg.js. */
 export function svgElement(node) {
   if (typeof node === 'string') return document.createTextNode(node);
@@ -72,6 +74,10 @@ export function createMenu({ icon, text, name = text, className = '', entries })
   const fill = offered => {
     shown = JSON.stringify(offered);
     menu.replaceChildren(...offered.map(item));
+    menu.style.left = '';
+    const { left, right } = menu.getBoundingClientRect();
+    const shift = Math.max(EDGE - left, Math.min(0, document.documentElement.clientWidth - EDGE - right));
+    menu.style.left = `${shift / (menu.currentCSSZoom ?? 1)}px`; // the menu stays inside the window
   };
 
   const refresh = () => {
@@ -84,11 +90,8 @@ export function createMenu({ icon, text, name = text, className = '', entries })
   };
 
   const open = last => {
-    fill(entries());
-    menu.classList.remove('leftwards');
     menu.hidden = false;
-    // The menu opens to the left if it would leave the screen.
-    menu.classList.toggle('leftwards', menu.getBoundingClientRect().right > document.documentElement.clientWidth - 8);
+    fill(entries());
     menu.tabIndex = menu.scrollHeight > menu.clientHeight ? 0 : -1; // a menu that scrolls can be scrolled by keys
     setAttribute(button, 'aria-expanded', true);
     const chosen = Array.from(menu.children).find(({ ariaChecked }) => ariaChecked === 'true');

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.app_page import linked, tile
+from tests.e2e.app_page import answered, linked, tile
 
 pytestmark = pytest.mark.browser
 
@@ -19,8 +19,7 @@ def box(element: Locator) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_places_buttons_and_menus_are_as_large_as_a_finger_and_inside_the_window(visit: Callable[..., Page],
-                                                                                 language: str):
+def test_places_buttons_and_menus_fit_a_finger_and_the_window(visit: Callable[..., Page], language: str):
     page = visit(phone=True, model="stories-selective", lang=language)
     places = page.locator(".tabs a")
     expect(places).to_have_count(6)
@@ -28,31 +27,32 @@ def test_places_buttons_and_menus_are_as_large_as_a_finger_and_inside_the_window
     buttons = page.locator(".right > .find, .languages button, .right .with-menu > button:visible")
     for one in [*map(box, places.all()), *map(box, buttons.all())]:
         assert one["height"] >= 44 and one["x"] >= 0 and one["right"] <= 390
-    bar = box(page.locator(".phone-bar"))
-    assert bar["bottom"] <= box(places.first)["y"] + 1
-    for tiles in page.locator(".tiles").all():
-        inside = [box(its) for its in tiles.locator(".tile").all()]
-        assert all(left["right"] <= right["x"] + 0.5 for left, right in zip(inside, inside[1:], strict=False))
-        assert min(its["width"] for its in inside) >= 24
-    page.locator(".with-menu.more > button").tap()
-    menu = page.locator('.more [role="menu"]')
-    assert box(menu)["x"] >= 0 and box(menu)["right"] <= 390
-    page.keyboard.press("Escape")
-    expect(menu).to_be_hidden()
+    assert box(page.locator(".phone-bar"))["bottom"] <= box(places.first)["y"] + 1
+    for button in page.locator(".lead .with-menu > button, .with-menu.more > button").all():
+        button.tap()
+        menu = page.locator('[role="menu"]:visible')
+        assert box(menu)["x"] >= 0 and box(menu)["right"] <= 390
+        page.keyboard.press("Escape")
     places.nth(5).tap()
     linked(page, "page", "about")
     expect(places.nth(5)).to_have_attribute("aria-current", "page")
 
 
-def test_names_of_blocks_end_left_of_their_tiles(visit: Callable[..., Page]):
-    page = visit(phone=True, model="translation-softmax")
-    page.locator(".tiles").nth(8).wait_for()
-    for name, tiles in zip(page.locator(".layer-name").all(), page.locator(".tiles").all(), strict=True):
-        words = name.locator("small").first.evaluate("""its => {
-            const range = document.createRange(); range.selectNodeContents(its);
-            return range.getBoundingClientRect().right }""")
-        assert words <= box(tiles)["x"] + 2
-        assert box(tiles.locator(".tile").last)["right"] <= box(tiles)["right"] + 1 <= 376
+@pytest.mark.parametrize("model", ["stories-softmax-wide", "translation-softmax"])
+def test_tiles_are_as_large_as_a_finger_and_right_of_the_names(visit: Callable[..., Page], model: str):
+    page = visit(phone=True, model=model)
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 844})
+        answered(page)
+        for name, tiles in zip(page.locator(".layer-name").all(), page.locator(".tiles").all(), strict=True):
+            words = name.locator("small, .short").first.evaluate("""its => {
+                const range = document.createRange(); range.selectNodeContents(its);
+                return range.getBoundingClientRect().right }""")
+            inside = [box(its) for its in tiles.locator(".tile").all()]
+            assert words <= inside[0]["x"] + 2 and inside[-1]["right"] <= width - 14
+            assert min(its["width"] for its in inside) >= 24 and all(
+                left["right"] <= right["x"] + 0.5 or left["bottom"] <= right["y"]
+                for left, right in zip(inside, inside[1:], strict=False))
 
 
 def test_a_finger_selects_swipes_and_slides(visit: Callable[..., Page]):

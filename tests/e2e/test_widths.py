@@ -90,14 +90,14 @@ def test_the_opening_is_read_from_the_last_row_at_1920(visit: Callable[..., Page
     assert min(sizes) >= 24
 
 
-@pytest.mark.parametrize("model", ["stories-softmax", "translation-softmax", "masked-softmax"])
-def test_words_tiles_and_answer_are_on_one_screen_of_a_laptop(visit: Callable[..., Page], model: str):
+@pytest.mark.parametrize("model", ["stories-softmax", "translation-softmax", "summary-softmax", "masked-gau-relu2"])
+def test_words_tiles_answer_and_buttons_are_on_one_screen_of_a_laptop(visit: Callable[..., Page], model: str):
     page = visit(model=model)
-    for size in ((1024, 768), (1280, 800), (1440, 900), (1920, 1080)):
+    for size in ((1280, 800), (1440, 900), (1920, 1080)):
         page.set_viewport_size({"width": size[0], "height": size[1]})
         answered(page)
         for part in (page.locator(".tile").first, page.locator(".tile").last, answer(page),
-                     page.locator(".bottom .words").last):
+                     page.locator(".bottom .words").last, page.locator(".side h2"), page.locator(".side .segment")):
             expect(part).to_be_in_viewport(ratio=0.99)
         assert page.locator("[data-testid=stMain]").evaluate(SLIDES) == 0
         words = page.locator(".bottom .words").last.bounding_box()
@@ -107,14 +107,16 @@ def test_words_tiles_and_answer_are_on_one_screen_of_a_laptop(visit: Callable[..
 
 @pytest.mark.parametrize("state", [
     {"model": "translation-softmax"}, {"model": "translation-softmax", "teach": "1"},
+    {"lesson": "translation.1"}, {"lesson": "translation.1", "teach": "1"},
     {"model": "stories-softmax", "text": "שלום עולם abc 123"}])
-def test_words_stay_beside_their_neighbours_at_every_width(visit: Callable[..., Page], state: dict[str, str]):
-    """No word or button beside the words covers another or leaves the page, whatever width was shown before."""
+def test_parts_stay_beside_their_neighbours_at_every_width(visit: Callable[..., Page], state: dict[str, str]):
+    """No word, tile, name or button covers another or leaves the page, whatever width was shown before."""
     page = visit(**state)
     for width in (1280, 900, 1280, 1920, 1440):
         page.set_viewport_size({"width": width, "height": 800})
         answered(page)
-        boxes = page.locator(".bottom :is(.word, .steps .button):visible").evaluate_all(
+        boxes = page.locator(":is(.bottom, .memory) .word:visible, .stage :is(.steps .button, .tile, .layer-name b, "
+                             ".layer-name small, .unknown *, .lead, .caption, .answer .word):visible").evaluate_all(
             "all => all.map(its => its.getBoundingClientRect().toJSON())")
         assert all(box["left"] >= 0 and box["right"] <= width for box in boxes), width
         covered = [(one, other) for i, one in enumerate(boxes) for other in boxes[:i]

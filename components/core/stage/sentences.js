@@ -118,7 +118,7 @@ export function captionSentences(data, shown) {
 
 const at = ({ tokens, at: index }) => tokens.target[index] ?? '';
 
-const LONGEST = 120; // characters of a written text
+const LONGEST = 80; // characters of a written text
 
 /** Returns the sentence about the text that the model writes; `after` is empty while it is generated. */
 function writtenSentence({ before, after }) {

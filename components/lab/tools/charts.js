@@ -106,16 +106,16 @@ export function lines(curves, { label, xName, log, xTicks, cursor, marks = [], p
   return svg;
 }
 
-const LINE = 14; // px from a number to the next one below it
+const LINE = 14; // px from a number to the next one above it
 
 /** Returns the last value of each curve with its height, so that no two numbers overlap. */
 function endLabels(curves, y, percent) {
   const value = number => (percent ? `${(100 * number).toFixed(1)}%` : number.toFixed(2));
-  const ends = curves.map(({ points }) => points.at(-1)[1]).sort((one, other) => y(one) - y(other));
-  let free = TOP;
+  const ends = curves.map(({ points }) => points.at(-1)[1]).sort((one, other) => y(other) - y(one));
+  let free = HEIGHT - BOTTOM; // the name of the axis is below
   return ends.map(end => {
-    const at = Math.max(y(end), free);
-    free = at + LINE;
+    const at = Math.min(y(end), free);
+    free = at - LINE;
     return { y: at, value: value(end) };
   });
 }
@@ -158,6 +158,7 @@ export function scatter(heads, { label, xName, yName, selected, act }) {
     { label, xName, yName },
     ...heads.map(head => {
       const [x, y] = [scale.x(head.x), scale.y(head.y)];
+      const [side, anchor] = x > WIDTH - RIGHT - 40 ? [-1, 'end'] : [1, 'start']; // right of it, the axis has its name
       const isSelected = head.layer === selected.layer && head.head === selected.head;
       const [tag, attributes] = SHAPES[head.layer % SHAPES.length](x, y, isSelected ? 7 : 4.5);
       return [
@@ -165,7 +166,7 @@ export function scatter(heads, { label, xName, yName, selected, act }) {
         { class: isSelected ? 'dot chosen' : 'dot', 'data-head': `${head.layer}.${head.head}` },
         ['title', {}, `${head.name}: ${xName} ${head.x.toFixed(3)}, ${yName} ${head.y.toFixed(3)}`],
         [tag, attributes],
-        ...(isSelected || named.has(head) ? [text(x + 10, y + 4, head.name)] : []),
+        ...(isSelected || named.has(head) ? [text(x + side * 10, y + 4, head.name, { 'text-anchor': anchor })] : []),
       ];
     }),
   );
