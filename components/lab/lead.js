@@ -83,13 +83,18 @@ export function createLegend(state) {
   attention.append(name('1 · 10 · 50 · 100%'));
   const contributions = toggle('contributions', _('contributions'), 'contributions');
   const guesses = toggle('guesses', _('guesses'), 'logit-lens');
+  const training = make('button', { className: 'switch', textContent: _('training') });
+  training.onclick = () => {
+    state.training = !state.training;
+    state.refresh();
+  };
   const target = make('span', { className: 'targets', attributes: { role: 'group', 'aria-label': _('Token') } });
   const pushes = entry(svgElement(BARS), name(_('pushes for or against')), target);
   const unit = entry(make('i', { className: 'unit' }), name(_('1 logit')));
   const chance = entry(svgElement(LINE), make('span'));
   const before = entry(make('i', { className: 'tick' }), name(_('before')));
   const message = entry();
-  const parts = [attention, entry(contributions), pushes, unit, entry(guesses), chance, before, message];
+  const parts = [attention, entry(contributions), pushes, unit, entry(guesses), chance, training, before, message];
   const element = make('div', { className: 'legend' }, ...parts);
   return {
     element,
@@ -98,6 +103,8 @@ export function createLegend(state) {
       ramp.style.setProperty('background', `linear-gradient(90deg, ${scale.join(', ')})`);
       setAttribute(contributions, 'aria-pressed', Boolean(marks.contributions));
       setAttribute(guesses, 'aria-pressed', Boolean(marks.guesses));
+      training.hidden = !data.steps?.length;
+      setAttribute(training, 'aria-pressed', Boolean(state.training));
       const predicts = Boolean(data.answer?.rows?.length);
       contributions.parentElement.hidden = guesses.parentElement.hidden = !predicts;
       const shown = marks.contributions && data.contributions?.token ? data.contributions : null;

@@ -15,7 +15,8 @@ export function createSteps(state) {
   return {
     element,
     show({ steps = [], model }) {
-      element.hidden = !steps.length;
+      if (model.name.includes('@')) state.training ??= true;
+      element.hidden = !steps.length || !state.training;
       const chosen = state.waiting().findLast(({ type }) => type === 'model')?.name ?? model.name;
       const index = steps.findIndex(step => step.name === chosen);
       if (index < 0) return;

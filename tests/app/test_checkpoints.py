@@ -38,7 +38,7 @@ def test_a_checkpoint_is_loaded_by_its_step():
 
 @pytest.mark.parametrize(("name", "step", "reason"), [
     (NAME, 7, "has no checkpoint of step 7, only of 1, "), (NAME, -1, "no checkpoint of step -1"),
-    (NAME, "../100", "no checkpoint of step"), ("stories-softmax", 100, "has no checkpoints"),
+    (NAME, "../100", "no checkpoint of step"), ("stories-selective", 100, "has no checkpoints"),
     ("hf:gpt2", 100, "has no checkpoints"), ("nothing", 100, "has no checkpoints")])
 def test_a_step_that_is_not_stored_is_refused(name: str, step: int, reason: str):
     with pytest.raises(ValueError, match=reason):
@@ -69,7 +69,7 @@ def test_the_slider_has_every_checkpoint_and_the_released_model():
     assert [(each["name"], each["step"]) for each in kept] == [
         *((f"{NAME}@{step}", step) for step in STEPS), (NAME, 3000)]
     assert all(each["score"] == card.headline(models.load(each["name"]).card) for each in kept)
-    assert page._steps("stories-softmax", catalogue.steps("stories-softmax")) == []
+    assert page._steps("stories-selective", catalogue.steps("stories-selective")) == []
 
 
 def test_a_press_on_the_slider_changes_the_weights_and_one_undo_goes_back(monkeypatch: pytest.MonkeyPatch):
@@ -97,7 +97,7 @@ def test_a_link_names_the_step():
 
 
 @pytest.mark.parametrize("step", ["-1", "1e9", "x", "7", "", "0100", "1" * 5000, "100\n", "../100", "<b>", "１"])
-@pytest.mark.parametrize("model", [NAME, "stories-softmax"])
+@pytest.mark.parametrize("model", [NAME, "stories-selective"])
 def test_an_unknown_step_of_a_link_is_said_and_opens_the_released_model(model: str, step: str):
     state, problems = read_query({"model": model, "step": step})
     assert state.model == model and len(problems) == 1

@@ -45,7 +45,10 @@ def test_typing_is_answered_without_enter(visit: Visit):
 def test_the_slider_over_a_training_changes_the_weights(visit: Visit):
     page = visit(model="assignment-softmax", text="y=7; x=1; x=3; z=5; x=?")
     expect(answer(page)).to_have_text("3")
-    slider = page.get_by_role("slider", name="Training step")
+    slider, shown = page.get_by_role("slider", name="Training step"), page.get_by_role("button", name="training")
+    expect(slider).to_be_hidden()
+    shown.click()
+    expect(shown).to_have_attribute("aria-pressed", "true")
     slider.press("Home")
     linked(page, "step", "1")
     expect(page.locator(".lead")).to_contain_text("Softmax · step 1 ")
