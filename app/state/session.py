@@ -4,7 +4,7 @@ import functools
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ParamSpec
+from typing import ParamSpec
 from urllib.parse import parse_qsl
 
 import streamlit as st
@@ -22,7 +22,7 @@ from models.messages import message
 
 # Keys of Streamlit's widgets.
 SOURCE, PASTED, UPLOADED = "texts of constants", "pasted text", "uploaded text"
-MODEL, LOOKED, JOB_PROBLEM = "model to open", "looked", "job problem"
+LOOKED, JOB_PROBLEM = "looked", "job problem"
 _WHOLE = "whole library"
 LAST = "attention-lab-last"  # name of the cookie with the query of the last state (components/runtime/visitor.js)
 MAX_QUERY = 4 * MAX_TEXT  # largest number of characters of an address
@@ -48,12 +48,6 @@ def exclusive(handler: Callable[P, None]) -> Callable[P, None]:
 def speak() -> None:
     """Sets the visitor's language for this thread. Every fragment calls this first: a fragment can run alone."""
     texts.speak(history().present.language)
-
-
-def widget(key: str, kind: type, default: Any = None) -> Any:
-    """Returns a widget's value if it has the expected type. A forged message can contain a value of any type."""
-    value = st.session_state.get(key)
-    return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
 
 
 def may_show_answer(place: Place, answer: str) -> bool:

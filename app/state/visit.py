@@ -47,6 +47,7 @@ class Visit:
         labs: name -> external model with the constant matrices that this visitor computed.
         pictures: model -> content of the picture file that the visitor chose.
         job: the background job; None without one.
+        request: the event of the page Models that the next run of the script handles.
         search: the search for minimal heads (app/panels/prompt/minimal_heads.Under); None without one.
         trainings: the trainings of the page Training (app/training/runs.py); None before the first.
         address: IP address of the browser; None if Streamlit does not report it.
@@ -67,6 +68,7 @@ class Visit:
     labs: dict[str, Any] = field(default_factory=dict)
     pictures: dict[str, bytes] = field(default_factory=dict)
     job: Any = None
+    request: dict[str, Any] = field(default_factory=dict)
     search: Any = None
     trainings: Any = None
     address: str | None = None

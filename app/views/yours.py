@@ -1,5 +1,6 @@
 """The page Models: our models, and a model of `transformers` from the Hub or, on one's own machine, from a folder."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,15 @@ import models
 from app.markdown import literal
 from app.panels.choice import shelf
 from app.panels.measured import constants
-from app.panels.page import frame, progress
+from app.panels.page import live, progress
 from app.server import limits
 from app.server.jobs import Cancelled, Job, Progress
-from app.state import session, visitor_models
+from app.state import session, visit, visitor_models
 from app.state.handlers import events
-from app.state.lab_state import LAB
+from app.state.lab_state import LAB, LabState
 from app.texts import N_, _, sentence
+from components.models import models as component
+from components.mounting import Part
 from models import Lab
 from models.kind import TARGET, TEXT
 from models.labs.foreign import ForeignError, is_foreign
@@ -37,98 +40,63 @@ GROUPS = (
     (N_("Encoder-decoder and vision models"),
      ("google-t5/t5-small", "google/vit-base-patch16-224")))
 _TYPED = "typed model"  # key of the text that was submitted last
-SHORT = {"distilbert/distilbert-base-uncased-finetuned-sst-2-english": "distilbert-sst-2"}
+NOTHING = "", "", False  # no model of the Hub, no message about it, nothing to load
 
 
 def page() -> None:
-    frame.in_one_column(_draw)
+    _handle()
+    live.draw(_parts)
+    job, lab = visitor_models.job(), _lab()
+    if job is not None or lab is not None:
+        with st.container(key="place"):
+            if job is not None:
+                progress.draw(job, _ended)
+            elif lab is not None:
+                _opened(visitor_models.with_constants(lab))
 
 
-def _draw() -> None:
-    st.markdown("## " + _("Choose a model"))
-    st.markdown(_("Rows: attention types; columns: tasks. Press a dot to open its model."))
-    shelf.draw()
-    with st.container(key="yours"):  # style.css stacks the parts on a narrow screen
-        forms, about = st.columns([58, 42], gap="large")
-    with forms:
-        st.markdown(_("#### A model of yours"))
-        lab = _forms()
-    with about, st.container(border=True):
-        _about()
-    if lab is None and visitor_models.job() is None:
-        _suggested()
+def _handle() -> None:
+    """Handles an event here and not in its handler: the Hub takes seconds, and a job belongs to Streamlit's session."""
+    now = visit.current()
+    event, now.request = now.request, {}
+    if visitor_models.job() is None:
+        match event.get("type"):
+            case "find":
+                _open(event["text"])
+            case "load" if st.session_state.get(session.LOOKED, NOTHING)[2]:
+                _load(HUB + st.session_state[session.LOOKED][0])
 
 
-def _suggested() -> None:
-    """Displays the suggested models by type; a click writes the name of a model into the field above."""
-    st.markdown(_("#### Models to begin with"))
-    for title, names in GROUPS:
-        st.pills(_(title), names, format_func=_short, key=f"take {title}", on_change=_take, args=(f"take {title}",))
-
-
-def _short(name: str) -> str:
-    return SHORT.get(name, name.partition("/")[2])
-
-
-def _take(key: str) -> None:
-    name = session.widget(key, str, "")
-    for title, _names in GROUPS:  # the groups are one choice
-        if key != f"take {title}":
-            st.session_state[f"take {title}"] = None
-    if name:
-        st.session_state[session.MODEL] = name
-        _open()
-
-
-def _about() -> None:
-    st.markdown(_("Open a model of `transformers`, like BERT, GPT-2, Llama, Qwen3, T5, Marian or ViT. Only "
-                  "safetensors are read; a model's code is never run."))
-
-
-def _forms() -> Lab | None:
-    """Displays the field that opens a model; returns the open model."""
-    job = visitor_models.job()
-    if job is not None:
-        progress.draw(job, _ended)
-        return None
-    _field()
-    if st.session_state.get(session.JOB_PROBLEM):
-        st.error(literal(sentence(st.session_state[session.JOB_PROBLEM])))
+def _lab() -> Lab | None:
+    """Returns the open model if it is not one of ours."""
     present = session.history().present.model
-    lab = models.cached(present) if is_foreign(present) else None
-    if lab is not None:
-        _opened(visitor_models.with_constants(lab))
-    return lab
+    return models.cached(present) if is_foreign(present) else None
 
 
-def _field() -> None:
-    # The model of a link is offered first, unless it is a folder. Streamlit drops the text of a field that was not
-    # shown while a model was opened.
+def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
+    # the model of a link is offered first, unless it is a folder
     requested = session.history().wanted.get("model", "")
-    linked = requested.removeprefix(HUB) if requested.startswith(HUB) else ""
-    st.session_state.setdefault(session.MODEL, linked or st.session_state.get(_TYPED, ""))
-    hosted = hub.access().hosted
-    with st.form("model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input(_("Name or address on the Hub") if hosted else _("Name or address on the Hub, or a folder"),
-                      key=session.MODEL, placeholder=GROUPS[0][1][0],
-                      help=_("This host opens the models below") if hosted else
-                      _("A folder with config.json, model.safetensors and tokenizer.json"))
-        st.form_submit_button(_("Open"), key="open", on_click=_open)  # Enter also submits the form
-    repo, message, can_load = st.session_state.get(session.LOOKED, ("", "", False))
-    if can_load:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(_("Load"), key="load", type="primary", on_click=_load, args=(HUB + repo,))
-            st.markdown(_(message))
-    elif message:
-        st.error(literal(sentence(message)))
+    typed, hosted = st.session_state.get(_TYPED, ""), hub.access().hosted
+    _repo, found, can_load = st.session_state.get(session.LOOKED, NOTHING)
+    problem, busy = st.session_state.get(session.JOB_PROBLEM, ""), visitor_models.job() is not None
+    return [component.part(
+        key="models", **shelf.table(), problems=[sentence(each) for each in problems], busy=busy,
+        about=_("Open a model of transformers, like BERT, GPT-2, Llama, Qwen3, T5, Marian or ViT. Only "
+                "safetensors are read; a model's code is never run."),
+        label=_("Name or address on the Hub") if hosted else _("Name or address on the Hub, or a folder"),
+        help=_("This host opens the models below") if hosted else
+        _("A folder with config.json, model.safetensors and tokenizer.json"),
+        example=GROUPS[0][1][0], typed=typed, size=_(found) if can_load and not busy else "",
+        offered=requested.removeprefix(HUB) if requested.startswith(HUB) else typed,
+        errors=[sentence(each) for each in (problem, "" if can_load else found) if each and not busy],
+        groups=[] if busy or _lab() else [(_(title), names) for title, names in GROUPS], on_event=shelf.on_models)]
 
 
-def _open() -> None:
+def _open(typed: str) -> None:
     """Opens the folder whose path was typed, or shows the size of the model on the Hub."""
-    typed = session.widget(session.MODEL, str, "").strip()
     st.session_state[_TYPED] = typed
     st.session_state[session.JOB_PROBLEM] = "" if typed else message("Type a name")
-    st.session_state[session.LOOKED] = ("", "", False)
+    st.session_state[session.LOOKED] = NOTHING
     if typed and not hub.access().hosted and models.labs.foreign.is_path(typed):
         visitor_models.set_job(Job(message("Opening {name}", name=Path(typed).name),
                                    lambda tell, cancelled: models.load_folder(typed, cancelled)).start())

@@ -1,7 +1,7 @@
-"""A table of models: a row per way to attend, a column per task, a dot per model."""
+"""The page Models: a table of models, a dot per model, and below it the field that opens another model."""
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from components.mounting import Content, OnEvent, component
 
@@ -24,14 +24,18 @@ class Row(TypedDict):
 
 
 @component("models")
-def models(*, key: str, tasks: Sequence[str], rows: Sequence[Row], present: str, on_event: OnEvent) -> Content:
-    """Displays the table.
+def models(*, key: str, on_event: OnEvent, tasks: Sequence[str], rows: Sequence[Row], present: str,
+           **opening: Any) -> Content:
+    """Displays the table and the field.
 
     Args:
         key: key of the mount.
+        on_event: called with {type: model, model: name}, {type: find, text} or {type: load}, each with its sequence.
         tasks: the titles of the columns.
         rows: the rows.
         present: name of the open model, whose dot has a ring.
-        on_event: called with {type: model, model: name, sequence}.
+        opening: about, label, help and example, texts around the field; offered, its first text; typed, the text that
+            was submitted last; size of the model that can be loaded, or empty; errors and problems, sentences; busy,
+            True to hide the field; groups, suggested models as (title, names).
     """
-    return {"tasks": list(tasks), "rows": list(rows), "present": present}, {}
+    return {"tasks": list(tasks), "rows": list(rows), "present": present} | opening, {}

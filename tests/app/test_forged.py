@@ -1,4 +1,4 @@
-"""Forged widget values change nothing and raise no exception."""
+"""Forged events change nothing and raise no exception."""
 
 import re
 from dataclasses import replace
@@ -9,11 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.markdown import literal
+from app.panels.choice import shelf
 from app.state import session, visitor_models
 from app.state.handlers import events
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.views import yours
+from tests.app.test_pages import sent
 from tests.app.visitors import visiting
 from tests.browser import ROOT
 
@@ -53,16 +55,6 @@ def test_a_visitors_words_are_not_read_as_markdown(word: str):
     assert not re.search("https://|:smile:", shown.replace("\\", ""))
 
 
-@pytest.mark.parametrize("value", FORGED, ids=named)
-@pytest.mark.parametrize("kind", [str, int, list])
-def test_a_widgets_value_has_its_type_or_is_the_default(kind: type, value: Any, visitor):
-    visitor["any"] = value
-    found = session.widget("any", kind, "default")
-    expected = value if isinstance(value, kind) and value is not True else "default"
-    assert found is expected or found == expected
-    assert session.widget("missing", kind, "default") == "default"
-
-
 @pytest.mark.parametrize("value", [*FORGED, "../..", "hf:a/b", "~nobody-of-this-name", "/proc/self/mem"],
                          ids=named)
 @pytest.mark.parametrize("hosted", ["", "1"])
@@ -71,15 +63,18 @@ def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visit
     from models.labs.foreign.opening import hub
 
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", hosted)
-    visitor[session.MODEL] = value
     monkeypatch.setattr(hub, "_fetched", lambda *_: pytest.fail("the Hub was asked"))
     monkeypatch.setattr("huggingface_hub.model_info", _unreachable)
-    yours._open()
+    shelf.on_models({"type": "find", "text": value})
+    if not isinstance(value, str):
+        assert not visitor["visit"].request
+        return
+    yours._handle()
     repo, message, can_load = visitor[session.LOOKED]
     assert isinstance(repo, str) and not can_load
     job = visitor_models.job()
     if job is None:
-        assert (message or visitor[session.JOB_PROBLEM]) and bool(message) == (isinstance(value, str) and value != "")
+        assert bool(message) and not visitor[session.JOB_PROBLEM]
         return
     assert not hosted and job._finished.wait(20)
     assert job.result is None and job.problem.endswith(".")
@@ -90,7 +85,14 @@ def test_the_model_of_a_link_is_offered_before_the_one_that_was_typed_last():
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     app.query_params |= {"page": "yours", "model": "hf:somebody/else"}
     app.session_state[yours._TYPED] = "typed/before"
-    assert app.run().text_input(key=session.MODEL).value == "somebody/else"
+    assert sent(app.run(), "models")[0]["offered"] == "somebody/else"
+
+
+def test_nothing_typed_is_answered_in_words(visitor):
+    for event in ({"type": "load"}, {"type": "find", "text": "  "}):
+        shelf.on_models(event)
+        yours._handle()
+    assert visitor[session.JOB_PROBLEM] == "Type a name" and visitor_models.job() is None
 
 
 def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch):

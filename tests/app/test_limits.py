@@ -218,8 +218,7 @@ def test_who_meets_the_limit_of_downloads_reads_why(monkeypatch):
     meets(monkeypatch, DOWNLOADS)
     state: dict = {}
     visiting(monkeypatch)
-    for module in (yours, yours.session):
-        monkeypatch.setattr(module, "st", SimpleNamespace(session_state=state))
+    monkeypatch.setattr(yours, "st", SimpleNamespace(session_state=state))
     yours._look("openai-community/gpt2")
     assert state["looked"] == ("openai-community/gpt2", "Wait 7 s.", False)
     yours._load("hf:openai-community/gpt2")

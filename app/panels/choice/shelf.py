@@ -3,25 +3,27 @@
 from typing import Any
 
 from app.panels.choice import card, choosing
-from app.state import session
+from app.state import session, visit
 from app.state.handlers import events
 from app.state.lab_state import LAB
 from app.texts import _
-from components.models import Row, models
+from components.models import Row
 from models import catalogue
 from models.info import ModelInfo
 from models.storage.checkpoint import CheckpointError
 from models.tasks import TASKS
 
+MOST_TYPED = 4096  # characters of a name or of a folder's path
 
-def draw() -> None:
-    """Displays the table."""
+
+def table() -> dict[str, Any]:
+    """Returns the content of the table for the component: tasks, rows, present."""
     known = choosing.entries(catalogue.names())
     tasks = [name for name in dict.fromkeys((*choosing.FIRST_TASKS, *TASKS))
              if any(entry.task.name == name for entry in known)]
     titles = {entry.task.name: _(entry.task.title) for entry in known}
-    models(key="models", tasks=[titles[task] for task in tasks], rows=_rows(known, tasks),
-           present=session.history().present.model, on_event=on_models)
+    return {"tasks": [titles[task] for task in tasks], "rows": _rows(known, tasks),
+            "present": session.history().present.model}
 
 
 def _rows(known: list[ModelInfo], tasks: list[str]) -> list[Row]:
@@ -44,7 +46,12 @@ def _score(name: str) -> str:
 
 
 def on_models(event: dict[str, Any]) -> None:
-    """Opens a model of the table in the Lab."""
-    if event.get("type") == "model" and event.get("model") in catalogue.names():
-        session.history().go_to_model(event["model"])
-        events.go_to(LAB)
+    """Opens a model of the table in the Lab; the next run of the script handles the other events of the page."""
+    match event.get("type"):
+        case "model" if event.get("model") in catalogue.names():
+            session.history().go_to_model(event["model"])
+            events.go_to(LAB)
+        case "find" if isinstance(event.get("text"), str):
+            visit.current().request = {"type": "find", "text": event["text"].strip()[:MOST_TYPED]}
+        case "load":
+            visit.current().request = {"type": "load"}
