@@ -24,6 +24,8 @@ SLOW = ("learning/test_training_runs", "models/test_training", "models/test_pair
 # the tests that only `make nightly` runs: hostile traffic, installs and mutants
 NIGHTLY = ("test_adversarial.py::test_nothing", "test_protocol.py::test_a_stranger",
            "test_install.py::test_pip", "test_install.py::test_make",
+           *(f"test_extras.py::test_an_extra_has_what_its_documents_use[{name}" for name in ("study", "figures", "hf",
+                                                                                             "notebook")),
            *(f"test_package.py::test_{name}" for name in ("the_", "a_", "another_", "every_public", "every_data")),
            "components/test_javascript.py::test_mistakes")
 
