@@ -17,6 +17,7 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 # endings of files that contain a vocabulary
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")
 MOST_HEADER = 100_000_000  # largest number of bytes of a safetensors header, as the format defines it
+MOST_TEXT = 100_000_000  # largest number of bytes of a JSON file that is read to change its encoding
 SPARE_TOKENS = 1_000  # a tokenizer may have at most this many tokens more than twice the rows of the model's embedding
 
 
@@ -141,7 +142,8 @@ def _json(path: Path) -> Any:
 def in_utf8(folder: Path) -> Iterator[Path]:
     """Context manager: the folder, or a temporary copy in which the JSON files are UTF-8 without a byte order mark."""
     encoded = {path: encoding for path in folder.glob("*.json")
-               if path.is_file() and (encoding := _encoding(path)) != "utf-8"}  # transformers reads no other
+               if path.is_file() and path.stat().st_size <= MOST_TEXT
+               and (encoding := _encoding(path)) != "utf-8"}  # transformers reads no other
     if not encoded:
         yield folder
         return
