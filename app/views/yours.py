@@ -68,7 +68,7 @@ def _handle() -> None:
 
 
 def _lab() -> Lab | None:
-    """Returns the open model if it is not one of ours."""
+    """Returns the open model; None for a model that this project released."""
     present = session.history().present.model
     return models.cached(present) if is_foreign(present) else None
 

@@ -5,7 +5,7 @@ import { tokenText } from '../core/format.js';
 import { pageData } from '../core/page_data.js';
 import { captionSentences, leadSentence, selectionName } from '../core/stage/sentences.js';
 import { _ } from '../core/texts.js';
-import { make, setAttribute, setChildren, setText } from '../widgets/dom.js';
+import { make, makeButton, setAttribute, setChildren, setText } from '../widgets/dom.js';
 import { createMenu, svgElement } from '../widgets/menu.js';
 import { addTip } from '../widgets/tip.js';
 import { showSentences } from './sentence.js';
@@ -71,9 +71,8 @@ const BAR = 6; // px
 /** Creates the legend: {element, show(data, view)}. Pressing an entry shows or hides a layer of the picture. */
 export function createLegend(state) {
   const toggle = (name, text, term) => {
-    const button = addTip(make('button', { className: 'switch', textContent: text }), term);
-    button.onclick = () => state.mark({ [name]: !state.view.marks[name] });
-    return button;
+    const change = () => state.mark({ [name]: !state.view.marks[name] });
+    return addTip(makeButton('switch', text, change), term);
   };
   const entry = (...children) => make('span', { className: 'entry' }, ...children);
   const name = textContent => make('span', { textContent });
@@ -83,11 +82,10 @@ export function createLegend(state) {
   attention.append(name('1 · 10 · 50 · 100%'));
   const contributions = toggle('contributions', _('contributions'), 'contributions');
   const guesses = toggle('guesses', _('guesses'), 'logit-lens');
-  const training = make('button', { className: 'switch', textContent: _('training') });
-  training.onclick = () => {
+  const training = makeButton('switch', _('training'), () => {
     state.training = !state.training;
     state.refresh();
-  };
+  });
   const target = make('span', { className: 'targets', attributes: { role: 'group', 'aria-label': _('Token') } });
   const pushes = entry(svgElement(BARS), name(_('pushes for or against')), target);
   const unit = entry(make('i', { className: 'unit' }), name(_('1 logit')));

@@ -17,7 +17,7 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 # endings of files that contain a vocabulary
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")
 MOST_HEADER = 100_000_000  # largest number of bytes of a safetensors header, as the format defines it
-MOST_TEXT = 100_000_000  # largest number of bytes of a JSON file that is read to change its encoding
+MOST_TEXT = 100_000_000  # bytes of the largest JSON file whose encoding is changed
 SPARE_TOKENS = 1_000  # a tokenizer may have at most this many tokens more than twice the rows of the model's embedding
 
 

@@ -33,11 +33,12 @@ CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in
 BYTES_A_WEIGHT = 4  # bytes per weight in memory: always float32, regardless of the type in the file
 SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes per weight in a file
 
-# what people paste around an id: the Hub's address, the path of a page or file, the branch `main`
+# what people paste around an id: the Hub's address, the end of a page's path
 _AROUND = re.compile(r"^(hf:(?!//)|\w+://([\w-]+\.[\w.:-]+/)?|(www\.)?(huggingface\.co|hf\.co)/)|"
                      r"(/discussions(/.*)?|/commits?|[?#].*|\.git|/+)$", re.IGNORECASE)
 _PAGE = re.compile(r"/(?:tree|blob|raw|resolve|commits?)/([^/]+).*")  # a page of one revision
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
+_REVISION = re.compile(r"[\w.-]{0,96}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -120,13 +121,9 @@ def repo_of(name: str) -> str:
     """
     around = _AROUND.sub("", _AROUND.sub("", _AROUND.sub("", unquoted(name))))
     repo, _, revision = _PAGE.sub(r"@\1", around).partition("@")
-    if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo:
+    if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo or not _REVISION.fullmatch(revision):
         raise refuse("no id", repo=_quoted(around))
-    if revision in ("", "main"):
-        return repo
-    if not re.fullmatch(r"[\w.-]{1,96}", revision, re.ASCII):
-        raise refuse("no id", repo=_quoted(around))
-    return f"{repo}@{revision}"
+    return repo if revision in ("", "main") else f"{repo}@{revision}"
 
 
 def estimate(name: str, allowed: Access | None = None) -> Estimate:
@@ -134,8 +131,9 @@ def estimate(name: str, allowed: Access | None = None) -> Estimate:
     import huggingface_hub
 
     allowed = allowed or access()
-    allowed.check(repo_of(name))
-    repo, _, revision = repo_of(name).partition("@")
+    name = repo_of(name)
+    allowed.check(name)
+    repo, _, revision = name.partition("@")
     with _with_messages(repo):
         info = huggingface_hub.model_info(repo, revision=revision or None, files_metadata=True, timeout=10,
                                           token=_token(allowed))
