@@ -13,6 +13,7 @@ from benchmarks.load.visitors import measure as visit
 from tests.browser import ROOT, serve
 
 LOADS = 11
+PROCESSES = 5
 # place -> what is drawn last on it
 DRAWN = {"lab": "[data-part=lab][data-drawn]", "training": "[data-part=training][data-drawn]",
          "lessons": "[data-part=lessons][data-drawn]", "results": "[data-part=findings][data-drawn]",
@@ -22,14 +23,18 @@ DRAWN = {"lab": "[data-part=lab][data-drawn]", "training": "[data-part=training]
 def places(browser: Browser) -> list[dict[str, Any]]:
     """Returns the seconds until a place is drawn, one row per place.
 
-    `cold`: the first load in a new process by a new browser. `new browser`: without files in the browser's cache.
+    `cold`: the first load in a new process by a new browser, in PROCESSES processes. `new browser`: without files in the browser's cache.
     `again`: by a browser that has the files. `change`: from a click on its name on another place.
     """
     rows = []
     for place in DRAWN:
+        cold = []
+        for _ in range(PROCESSES - 1):
+            with serve() as address:
+                cold.append(_load(browser, address, place))
         with serve() as address:
-            cold = _load(browser, address, place)
-            row = {"place": place, "cold s": cold} | _quantiles("new browser", [
+            cold.append(_load(browser, address, place))
+            row = {"place": place} | _quantiles("cold", cold) | _quantiles("new browser", [
                 _load(browser, address, place) for _ in range(LOADS)])
             with browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}) as context:
                 page = context.new_page()
