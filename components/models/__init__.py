@@ -36,6 +36,6 @@ def models(*, key: str, on_event: OnEvent, tasks: Sequence[str], rows: Sequence[
         present: name of the open model, whose dot has a ring.
         opening: about, label, help and example, texts around the field; offered, its first text; typed, the text that
             was submitted last; size of the model that can be loaded, or empty; errors and problems, sentences; busy,
-            True to hide the field; groups, suggested models as (title, names).
+            True if the field takes no text; groups, suggested models as (title, names).
     """
     return {"tasks": list(tasks), "rows": list(rows), "present": present} | opening, {}

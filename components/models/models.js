@@ -10,12 +10,11 @@ const shortName = name => name.split('/')[1].replace('base-uncased-finetuned-sst
 const heading = textContent => make('h2', { className: 'serif', textContent });
 
 function create(state) {
-  const table = make('table', {});
+  const table = make('table', { attributes: { 'aria-label': _('Models') } });
   table.addEventListener('click', ({ target }) => {
     const { name } = target.closest('button')?.dataset ?? {};
     if (name) state.send({ type: 'model', model: name });
   });
-  const scrolls = { className: 'models', tabIndex: 0, attributes: { role: 'region', 'aria-label': _('Models') } };
   const [label, help, about, size] = ['span', 'small', 'p', 'p'].map(tag => make(tag));
   help.id = 'help';
   const field = make('input', {
@@ -31,7 +30,7 @@ function create(state) {
   const form = make('form', {}, make('label', {}, label, field), open);
   form.onsubmit = event => {
     event.preventDefault();
-    find(field.value);
+    if (!field.readOnly) find(field.value);
   };
   const found = make(
     'div',
@@ -43,9 +42,9 @@ function create(state) {
   problems.className = 'problems';
   const suggested = make('div');
   const title = make('h1', { className: 'serif', textContent: _('Choose a model') });
-  const line = make('p', { textContent: _('Rows: attention types; columns: tasks. Press a dot to open its model.') });
+  const line = make('p', { textContent: _('Each dot is a model. Press one to open it.') });
   const own = [heading(_('A model of yours')), about, form, help, found, errors, suggested];
-  state.root.append(make('main', { className: 'place' }, problems, title, line, make('div', scrolls, table), ...own));
+  state.root.append(make('main', { className: 'place' }, problems, title, line, table, ...own));
   return { table, problems, errors, label, field, help, about, open, form, found, size, suggested, find, offered: '' };
 }
 
@@ -59,12 +58,12 @@ function update(state, data) {
   field.placeholder = data.example;
   if (offered !== state.offered && field !== root.getRootNode().activeElement) field.value = offered;
   state.offered = offered;
-  form.hidden = state.help.hidden = data.busy;
+  field.readOnly = data.busy; // hidden, it would lose the focus
   found.hidden = !size;
   setAttribute(
     state.open,
     'aria-disabled',
-    state.waiting().some(({ type }) => type === 'find'),
+    data.busy || state.waiting().some(({ type }) => type === 'find'),
   );
   const chip = name => makeButton('button small', shortName(name), () => state.find(name), { title: name });
   const group = ([name, names]) =>
@@ -84,7 +83,7 @@ function tableParts({ tasks, rows, present }) {
       textContent: isOne ? '' : label,
       className: name === present ? 'dot present' : 'dot',
       title: score ? `${title}: ${score}` : title,
-      dataset: { name },
+      dataset: { name, task },
       attributes: {
         'aria-label': `${isOne ? title : label}, ${task}`,
         ...(name === present && { 'aria-current': 'true' }),
@@ -94,7 +93,7 @@ function tableParts({ tasks, rows, present }) {
     const name = cell('th', 'row', title);
     name.append(make('span', { textContent: line }));
     const dots = cells.map((own, index) =>
-      make('td', {}, ...own.map(each => dot(each, tasks[index], own.length === 1))),
+      make('td', { dataset: { task: tasks[index] } }, ...own.map(each => dot(each, tasks[index], own.length === 1))),
     );
     return make('tr', {}, name, ...dots);
   };

@@ -72,7 +72,7 @@ def test_styles_are_sent_only_with_the_library(monkeypatch: pytest.MonkeyPatch):
     mounting._registered.__wrapped__("models")
     assert "css" not in parts and len("".join(parts.values())) < 600
     sheets = mounting.styles()
-    assert sheets["models"].count(".models") and all("/*" not in sheet for sheet in sheets.values())
+    assert sheets["models"].count(".goes-on") and all("/*" not in sheet for sheet in sheets.values())
     assert f"styles: {json.dumps(sheets)}" in source()
 
 
