@@ -153,7 +153,6 @@ const shown = state => requested(state) ?? state.data.present;
 function goTo(state, page) {
   if (page === shown(state)) return;
   state.send({ type: 'page', page });
-  mainElement()?.scrollTo(0, 0);
   state.refresh();
 }
 
@@ -202,8 +201,10 @@ function update(state, { undo, redo, places, embedded, large, links }) {
   // aria-disabled is set instead of `disabled`, because a disabled button would lose the focus
   setAttribute(state.undo, 'aria-disabled', !undo);
   setAttribute(state.redo, 'aria-disabled', !redo);
-  const title = places.find(([page]) => page === shown(state))?.[1];
-  document.title = shown(state) === LAB || !title ? TITLE : `${title} · ${TITLE}`;
+  if (state.page && state.page !== shown(state)) mainElement()?.scrollTo(0, 0);
+  state.page = shown(state);
+  const title = places.find(([page]) => page === state.page)?.[1];
+  document.title = state.page === LAB || !title ? TITLE : `${title} · ${TITLE}`;
   if (followAddress(state)) setAttribute(state.link, 'href', stateLink());
 }
 

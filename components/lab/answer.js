@@ -1,13 +1,14 @@
 // The answer: the most likely token, its probability, and the next likely tokens as bars.
 
 import { tokenText, truncate } from '../core/format.js';
-import { answerRows, answerSize } from '../core/stage/drawing.js';
+import { answerRows, answerSize, letters } from '../core/stage/drawing.js';
 import { answers, formatShare, formerText, vectorShift, wordText } from '../core/stage/sentences.js';
 import { _ } from '../core/texts.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 
 const LOW = 830; // px of a window's height below which one bar less is shown
 const LONGEST = 22; // characters of an answer
+const LONG = 9; // small letters of a name that needs a wider column
 
 function row() {
   const name = make('bdi', { className: 'name serif', translate: false, dir: 'auto' });
@@ -80,7 +81,7 @@ export function createAnswer(state) {
       const isNew = word.textContent && word.textContent !== text;
       if (word.textContent !== text) {
         setText(word, text);
-        word.style.setProperty('--size', answerSize(text.length));
+        word.style.setProperty('--size', answerSize(text));
         word.classList.toggle('grow', Boolean(isNew) && !state.still);
       }
       setText(share.lastElementChild, formatShare(found.now.after));
@@ -88,6 +89,8 @@ export function createAnswer(state) {
       const isLow = innerHeight < LOW;
       const count = wraps ? 2 : (isLow ? 3 : 4) - (state.view.marks.guesses ? 1 : 0); // guesses stand below
       const shown = answerRows(data.answer.rows, count, data.changed);
+      const isLong = shown.some(({ label }) => letters(wordText(label)) > LONG);
+      list.classList.toggle('long', isLong);
       rows.forEach((each, index) => {
         each.element.hidden = !shown[index];
         if (shown[index]) each.show(shown[index], data.changed);

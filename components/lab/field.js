@@ -38,15 +38,15 @@ export function createField(state) {
   const notice = make('p', { className: 'notice', attributes: { role: 'status' } });
   const actions = make('span');
   note.append(forgets, tokens);
-  const file = make('input', { type: 'file', accept: 'image/png,image/jpeg,image/webp', hidden: true });
-  file.setAttribute('aria-label', _('A picture (JPEG or PNG)'));
+  const file = make('input', { type: 'file', className: 'spoken', accept: 'image/png,image/jpeg,image/webp' });
+  const upload = make('label', { className: 'button small upload' }, _('A picture (JPEG or PNG)'), file);
   file.onchange = async () => {
     if (!file.files[0]) return;
     state.send({ type: 'picture', data: await smallPicture(file.files[0]) });
     state.refresh();
   };
   const typed = make('label', { className: 'field' }, make('span', { textContent: _('Text') }), box, examples.element);
-  const element = make('div', { className: 'field-row' }, typed, file, note, notice, actions);
+  const element = make('div', { className: 'field-row' }, typed, upload, note, notice, actions);
   let shown = ''; // the text that was typed here or set by `show`
   let composing = false; // an input method composes letters into characters
   let timer = 0;
@@ -100,7 +100,7 @@ export function createField(state) {
         shown = text;
       }
       typed.hidden = Boolean(data.picture) || data.text === null; // a notebook's cell has the text
-      file.hidden = !data.picture;
+      upload.hidden = !data.picture;
       examples.element.hidden = !data.examples?.length;
       const count = data.tokens.text.length;
       setText(tokens, count === 1 ? _('1 token') : _('{n} tokens', { n: count }));

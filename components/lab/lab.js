@@ -204,6 +204,9 @@ function paint(state, data) {
   root.classList.toggle('step-done', Boolean(data.lesson?.done));
   root.classList.toggle('uses-text', Boolean(data.lesson?.uses_text));
   const layers = Math.max(...data.kinds.map(kind => kind.layers));
+  const isBeside = Boolean(data.picture) && !view.marks.guesses; // guesses stand in its place
+  if (root.classList.toggle('picture-beside', isBeside) !== state.isBeside) state.sized = true;
+  state.isBeside = isBeside;
   const isTight = innerWidth <= NARROW || (data.lesson && data.large);
   root.classList.toggle('answer-above', Boolean(data.tokens.target && isTight));
   root.classList.toggle('wide-model', layers > WIDEST);

@@ -57,7 +57,8 @@ function start({ places, marks, shown, data, words }) {
     const token = data.tokens[words.row][shown.at];
     if (words.wraps && token) {
       const label = token.trim() === '[MASK]' ? '?' : truncate(tokenText(token), LABEL);
-      marks.mark('label', 'text', { class: 'from', x: px(x), y: px(Math.min(low + 24, bottom - 4)) }, label);
+      const y = bottom > low ? Math.min(low + 24, bottom - 4) : low + 24; // a picture stands at the side
+      marks.mark('label', 'text', { class: 'from', x: px(x), y: px(y) }, label);
     }
     return low + 8;
   }

@@ -83,7 +83,7 @@ export function showLayer(row, data, view, shown, state, narrow) {
   row.group.classList.toggle('on', wholeLayer);
   row.name.classList.toggle('on', wholeLayer);
   setAttribute(row.name, 'aria-pressed', wholeLayer);
-  setText(row.note, layerNote(heads, row, shown, several(data)));
+  setText(row.note, layerNote(heads, row, shown, { isNamed: several(data), isPicture: Boolean(data.picture) }));
   const { found, chosen } = state.overlay;
   row.tiles.forEach(({ button, badge, level, gate: bar, cell }, head) => {
     const { constant, gate, closed, patched } = heads[head];
@@ -147,12 +147,13 @@ function tileName({ arrays, kinds }, { kind, layer }, head, state, titled) {
 }
 
 /** Returns the line under a layer's name: the states of its heads, else its input for the layer of the selected head. */
-function layerNote(heads, { layer, kind }, { selection }, isNamed) {
+function layerNote(heads, { layer, kind }, { selection }, { isNamed, isPicture }) {
   const pruned = heads.filter(({ gate, closed }) => gate === 0 && !closed).length;
   const constant = heads.filter(({ gate, constant: is }) => is && gate > 0).length;
   const all = heads.length;
   if (pruned) return pruned === all ? _('pruned') : _('{n} pruned', { n: pruned });
   if (constant) return constant === all ? _('constant') : _('{n} constant', { n: constant });
   if (isNamed || selection.kind !== kind || selection.layer !== layer || selection.scope === 'all') return '';
-  return layer ? _('reads layer {layer}', { layer }) : _('reads the words');
+  if (layer) return _('reads layer {layer}', { layer });
+  return isPicture ? _('reads the picture') : _('reads the words');
 }

@@ -193,8 +193,6 @@ function showPatches(element, words, { picture: { columns, before }, arrays }) {
     button.style.backgroundPosition = place;
     button.style.backgroundSize = `${100 * columns}% ${100 * rows}%`;
   });
-  for (const { button } of words.slice(0, before))
-    Object.assign(button.style, { gridColumn: '1 / -1', justifySelf: 'start' });
 }
 
 const STRIP = 24; // px

@@ -45,11 +45,11 @@ function create(state) {
   const line = make('p', { textContent: _('Each dot is a model. Press one to open it.') });
   const own = [heading(_('A model of yours')), about, form, help, found, errors, suggested];
   state.root.append(make('main', { className: 'place' }, problems, title, line, table, ...own));
-  return { table, problems, errors, label, field, help, about, open, form, found, size, suggested, find, offered: '' };
+  return { table, problems, errors, label, field, help, about, open, found, size, suggested, find, offered: '' };
 }
 
 function update(state, data) {
-  const { table, root, form, found, field } = state;
+  const { table, root, found, field } = state;
   const { tasks, rows, present, offered, typed, groups, size } = data;
   for (const name of ['label', 'help', 'about', 'size']) setText(state[name], data[name]);
   for (const name of ['problems', 'errors'])
@@ -60,11 +60,7 @@ function update(state, data) {
   state.offered = offered;
   field.readOnly = data.busy; // hidden, it would lose the focus
   found.hidden = !size;
-  setAttribute(
-    state.open,
-    'aria-disabled',
-    data.busy || state.waiting().some(({ type }) => type === 'find'),
-  );
+  setAttribute(state.open, 'aria-disabled', data.busy || state.waiting().some(({ type }) => type === 'find'));
   const chip = name => makeButton('button small', shortName(name), () => state.find(name), { title: name });
   const group = ([name, names]) =>
     make('div', { attributes: { role: 'group', 'aria-label': name } }, make('small', {}, name), ...names.map(chip));

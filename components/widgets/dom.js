@@ -46,15 +46,17 @@ export function onLink(element, follow) {
 }
 
 /**
- * Calls `redraw` when an element has another size, and when a font arrives, which moves words. Returns a function that
- * ends this.
+ * Calls `redraw` when an element or the window has another size, and when a font arrives, which moves words. Returns a
+ * function that ends this.
  */
 export function onResize(element, redraw) {
   const sizes = new ResizeObserver(() => redraw());
   sizes.observe(element);
+  if (!isTouch()) addEventListener('resize', redraw); // a phone's address bar comes and goes while one scrolls
   document.fonts?.addEventListener('loadingdone', redraw);
   return () => {
     sizes.disconnect();
+    removeEventListener('resize', redraw);
     document.fonts?.removeEventListener('loadingdone', redraw);
   };
 }

@@ -107,6 +107,9 @@ def test_a_vision_model_reads_an_uploaded_picture(visit, tmp_path: Path):
     shown = "its => getComputedStyle(its).getPropertyValue('--picture')"
     expect(patches.locator(".patch").first).to_be_visible()
     example = patches.evaluate(shown)
+    beside, share = (page.locator(part).bounding_box() for part in (".patches", ".answer .big"))
+    assert beside and share and share["x"] <= beside["x"] + beside["width"] - share["width"]  # both in the window
+    assert beside["y"] + beside["height"] <= page.locator(".strip").bounding_box()["y"]
     (tmp_path / "mine.png").write_bytes(picture(7, 64, 48))
     page.locator('input[type="file"]').set_input_files(tmp_path / "mine.png")
     expect(patches).not_to_have_css("--picture", example)

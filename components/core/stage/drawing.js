@@ -77,9 +77,15 @@ const WIDE = 66; // px of the answer
 const NARROW = 34; // px of the longest answer
 const LETTERS = 6; // longest answer of full size; 5.6 of its letters are as wide as the place
 
+/** Returns a text's width in small letters. */
+export const letters = text =>
+  [...text].reduce((sum, its) => sum + (its > '\u2e7f' ? 2 : /[\p{Lu}\d_mw]/u.test(its) ? 1.35 : 1), 0);
+
 /** Returns the type size of the answer in px. */
-export const answerSize = (length, largest = WIDE) =>
-  length <= LETTERS ? largest : Math.max((NARROW * largest) / WIDE, (largest * 5.6) / length);
+export function answerSize(text, largest = WIDE) {
+  const length = letters(text);
+  return length <= LETTERS ? largest : Math.max((NARROW * largest) / WIDE, (largest * 5.6) / length);
+}
 
 /**
  * Returns the rows of the answer in order: the most likely tokens now; after a change the former answer is among them.
