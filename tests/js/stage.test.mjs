@@ -184,7 +184,7 @@ test('a string stays between its dot and its tile', () => {
     assert.ok(ys.every(y => y >= 170 && y <= 200));
   }
   assert.match(nodeStringPath({ x: 800, y: 160 }, { x: 300, y: 150 }, 900, 30), /^M795 160C774 186 /);
-  assert.equal(dotsPath([{ x: 1.04, y: 2 }]), 'M1 2h0');
+  assert.equal(dotsPath([{ x: 1.04, y: 2 }]), 'M1 2h.01');
 });
 
 test('words become smaller before they wrap', () => {

@@ -54,7 +54,7 @@ export function nodeStringPath(node, tile, width, depth) {
 export const px = value => Number(value.toFixed(1));
 
 /** Returns a path that draws a round dot at each point, if stroked with a round cap. */
-export const dotsPath = points => points.map(({ x, y }) => `M${px(x)} ${px(y)}h0`).join('');
+export const dotsPath = points => points.map(({ x, y }) => `M${px(x)} ${px(y)}h.01`).join('');
 
 export const WORD_SIZE = 22; // px of the words where they fit into one line
 export const SMALLEST = 13; // px below which the words wrap
