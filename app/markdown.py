@@ -1,12 +1,9 @@
-"""Functions for Markdown: escape text so that it is shown literally, link papers."""
+"""Functions for Markdown: escape text so that it is shown literally, split a page."""
 
 import re
 
 # Bidirectional control characters, except the first-strong isolates that models.messages.cut puts around a quotation.
 _TURNING = re.compile("[\u202a-\u202e\u2066\u2067]")
-_PAPER = re.compile(r"(arXiv (\d{4}\.\d{4,5})|kexue(?:\.fm)?(?:/archives/| )(\d{4,5}))")
-
-Piece = str | dict[str, str]
 
 
 def plain(text: str) -> str:
@@ -22,17 +19,6 @@ def literal(text: str) -> str:
     text = _TURNING.sub(lambda match: f"⟨{ord(match[0]):x}⟩", text)
     # The parser looks for links and emoji after it has removed the escapes; word joiners (U+2060) prevent both.
     return plain(re.sub(r"(?=[:.@])", "\u2060", spaces(text)))
-
-
-def linked(text: str) -> list[Piece]:
-    """Returns the text in pieces; a reference like `arXiv 2005.00743` has the address of the paper."""
-    pieces: list[Piece] = []
-    end = 0
-    for match in _PAPER.finditer(text):
-        address = f"https://arxiv.org/abs/{match[2]}" if match[2] else f"https://kexue.fm/archives/{match[3]}"
-        pieces += [text[end:match.start()], {"text": match[1], "href": address}]
-        end = match.end()
-    return [piece for piece in (*pieces, text[end:]) if piece]
 
 
 def blocks(markdown: str) -> list[str]:

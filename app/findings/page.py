@@ -7,7 +7,6 @@ from typing import Any
 
 from app.findings import charts, events, statement
 from app.findings.statement import MARKS
-from app.markdown import linked
 from app.panels.measured import matrix
 from app.panels.page import frame, live
 from app.server import caches
@@ -83,7 +82,7 @@ def _list(stamp: int) -> dict[str, Any]:
                    "the paper.", n=count),
         "verdicts": [{"mark": mark, "word": _(word), "meaning": _(WORDS[word])} for word, mark in MARKS.items()
                      if word in words],
-        "groups": [{"key": claim.key, "title": _(claim.title), "source": linked(claim.source),
+        "groups": [{"key": claim.key, "title": _(claim.title), "source": claim.source,
                     "statements": [statement.row(each) for each in claim.statements]} for claim in every]}
 
 

@@ -6,7 +6,6 @@ from statistics import fmean
 from typing import Any
 
 from app.findings.links import query
-from app.markdown import linked
 from app.texts import _, ngettext, number
 from figures.curves.claims import SOURCE
 from studies.claims import (
@@ -79,8 +78,8 @@ def detail(claim: Claim, statement: Statement) -> dict[str, Any]:
         methods.append(_("Not compared until trained again at a better learning rate; results over several seeds are "
                          "at that rate. {names}", names=", ".join(claim.waiting)))
     return row(statement) | {
-        "word": _word(statement.verdict), "source": linked(claim.source),
-        "facts": [[name, linked(text)] for name, text in _facts(statement)],
+        "word": _word(statement.verdict), "source": claim.source,
+        "facts": _facts(statement),
         "table": _table(statement.table), "parts": _table(statement.parts), "command": statement.command,
         "lab": query(statement.key), "methods": methods, "trainings": _table(claim.trainings),
         "rates": _table(claim.rates)}

@@ -23,7 +23,7 @@ DRAWN = {"lab": "[data-part=lab][data-drawn]", "training": "[data-part=training]
 def places(browser: Browser) -> list[dict[str, Any]]:
     """Returns the seconds until a place is drawn, one row per place.
 
-    `cold`: the first load in a new process by a new browser, in PROCESSES processes. `new browser`: without files in the browser's cache.
+    `cold`: the first load in a new process by a new browser. `new browser`: without files in the browser's cache.
     `again`: by a browser that has the files. `change`: from a click on its name on another place.
     """
     rows = []

@@ -55,6 +55,15 @@ export function truncate(text, count) {
 export const cutText = (text, most) =>
   text.length <= most ? text : text.slice(0, /[\ud800-\udbff]/.test(text[most - 1]) ? most - 1 : most);
 
+const PAPER = /(arXiv \d{4}\.\d{4,5}|kexue(?:\.fm)?(?:\/archives\/| )\d{4,5})/;
+
+/** Returns the parts of a text; a reference like `arXiv 2005.00743` has the address of the paper. */
+export const splitReferences = text =>
+  text.split(PAPER).map((part, index) => {
+    const site = part.startsWith('a') ? 'https://arxiv.org/abs/' : 'https://kexue.fm/archives/';
+    return index % 2 ? [part, site + part.split(/[ /]/).at(-1)] : [part];
+  });
+
 /** Returns a number with a typographic minus sign; `plus` adds a sign to positive numbers. */
 export function formatNumber(value, digits, plus = false) {
   const text = Math.abs(value).toFixed(digits);

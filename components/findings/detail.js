@@ -51,9 +51,9 @@ export function createDetail(send) {
       plotElement(open, true),
     );
     top.firstChild.lastChild.append(...linkedText(source));
-    const list = facts.flatMap(([name, pieces]) => [
+    const list = facts.flatMap(([name, text]) => [
       make('dt', { textContent: name }),
-      make('dd', {}, ...linkedText(pieces)),
+      make('dd', {}, ...linkedText(text)),
     ]);
     rest.replaceChildren(
       make('dl', {}, ...list),

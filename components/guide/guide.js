@@ -4,10 +4,10 @@ import { _, stateQuery } from '../core/texts.js';
 import { offerMinute } from '../lab/minute.js';
 import { KEYS } from '../lab/palette.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, makeButton, onLink, outerLink, setChildren, setText } from '../widgets/dom.js';
+import { linkedText, make, makeButton, onLink, setChildren, setText } from '../widgets/dom.js';
 import { termAnchor } from '../widgets/tip.js';
 
-const MARKED = /(\*[^*]+\*|`[^`]+`|arXiv \d{4}\.\d{4,5}|kexue(?:\.fm\/archives\/| )\d{4,5})/;
+const MARKED = /(\*[^*]+\*|`[^`]+`)/;
 
 function create(state) {
   const problems = make('p', { className: 'problems', attributes: { role: 'status' } });
@@ -61,14 +61,10 @@ const row = ({ key, term, text }) =>
 
 /** Returns the parts of a text, with names in bold, code, and references to papers as links. */
 const marked = text =>
-  text.split(MARKED).map((part, index) => {
-    if (index % 2 === 0) return part;
-    const inner = part.slice(1, -1);
-    if (part.startsWith('*')) return make('b', { textContent: inner });
-    if (part.startsWith('\u0060')) return make('code', { textContent: inner, translate: false });
-    const number = part.split(/[ /]/).at(-1);
-    const href = part.startsWith('a') ? `https://arxiv.org/abs/${number}` : `https://kexue.fm/archives/${number}`;
-    return outerLink(part, href);
+  text.split(MARKED).flatMap((part, index) => {
+    if (index % 2 === 0) return linkedText(part);
+    const textContent = part.slice(1, -1);
+    return part.startsWith('*') ? make('b', { textContent }) : make('code', { textContent, translate: false });
   });
 
 /** Scrolls to the section or the term that the address names, and marks the term. */

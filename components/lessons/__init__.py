@@ -1,19 +1,19 @@
 """The page Lessons: a card per lesson."""
 
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from components.mounting import Content, OnEvent, component
 
 
 class Card(TypedDict):
-    """A lesson. `source` is text, and {text, href} for links; `button` opens the step `to`, and `next` fills it."""
+    """A lesson. `button` opens the step `to`, and `next` fills it."""
 
     title: str
     about: str
     effort: str
     steps: str
-    source: list[Any]
+    source: str
     button: str
     to: str
     next: bool

@@ -1,7 +1,7 @@
 // Helpers that create elements of the page, and that write to an element only if a value changes.
 
 import { joinsPrevious } from '../core/attention/words.js';
-import { splitPart, tokenText, truncate } from '../core/format.js';
+import { splitPart, splitReferences, tokenText, truncate } from '../core/format.js';
 import { splitStarred } from '../core/lesson_text.js';
 
 /** Elements in which keys type text or choose an option; keyboard shortcuts are off while such an element has focus. */
@@ -32,8 +32,7 @@ export const makeButton = (className, textContent, onclick, attributes = {}) =>
 export const outerLink = (textContent, href) => make('a', { textContent, href, target: '_blank', rel: 'noopener' });
 
 /** Creates the nodes of a text whose references are links. */
-export const linkedText = pieces =>
-  pieces.map(piece => (typeof piece === 'string' ? piece : outerLink(piece.text, piece.href)));
+export const linkedText = text => splitReferences(text).map(([part, href]) => (href ? outerLink(part, href) : part));
 
 /** Calls `follow(link)` at a plain click on a link in an element; at other clicks the browser opens the link. */
 export function onLink(element, follow) {

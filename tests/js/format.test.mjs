@@ -6,6 +6,7 @@ import {
   formatWeight,
   quoteToken,
   splitPart,
+  splitReferences,
   tokenText,
   truncate,
 } from '../../components/core/format.js';
@@ -100,4 +101,14 @@ test('changes replace and remove fields and arrays; a whole payload replaces eve
   assert.deepEqual(merged(old, changes), { a: 3, c: 4, arrays: { x: [1], z: [5] } });
   assert.deepEqual(old, { a: 1, b: 2, arrays: { x: [1], y: [2] } });
   assert.deepEqual(merged(old, { c: 1, arrays: {} }), { c: 1, arrays: {} });
+});
+
+test('references are links, and nothing else is', () => {
+  assert.deepEqual(splitReferences('A <b>, arXiv 2005.00743; kexue.fm 8823 [x](y)'), [
+    ['A <b>, '],
+    ['arXiv 2005.00743', 'https://arxiv.org/abs/2005.00743'],
+    ['; '],
+    ['kexue.fm 8823', 'https://kexue.fm/archives/8823'],
+    [' [x](y)'],
+  ]);
 });

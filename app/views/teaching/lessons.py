@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 
-from app.markdown import linked
 from app.panels.page import live
 from app.state import visit
 from app.state.handlers import lesson_events
@@ -52,6 +51,6 @@ def _card(number: int, lesson: Lesson, follows: bool) -> Card:
         effort = f"{effort} · " + _("{done} of {steps} steps done", done=done, steps=len(places))
     papers = ", ".join(f"arXiv {paper}" for paper in lesson.arxiv)
     return {"title": f"{number}. {_(lesson.title)}", "about": _(lesson.about), "effort": effort,
-            "steps": " · ".join(steps), "source": linked(f"{lesson.source}. {papers}" if papers else lesson.source),
+            "steps": " · ".join(steps), "source": f"{lesson.source}. {papers}" if papers else lesson.source,
             "button": _("Go on") if left and done else _("Begin again") if done else _("Begin"),
             "to": str((left or places)[0]), "next": follows}
