@@ -7,12 +7,9 @@ const RETRY = 2000; // ms after a refused change until the next attempt
 
 /**
  * Creates a writer of the address. If a change has to wait, a newer change replaces it, so the last address is always
- * written.
- * @param {object} browser
- * @param {(address: string, isNew: boolean) => void} browser.write changes the address; may throw
- * @param {() => number} browser.now ms of a clock
- * @param {(act: () => void, ms: number) => any} browser.later calls a function after a time; returns its timer
- * @param {(timer: any) => void} browser.cancel
+ * written. `write` changes the address and may throw; `now` is a clock in ms; `later` returns its timer.
+ * @param {{write: (address: string, isNew: boolean) => void, now: () => number, cancel: (timer: any) => void,
+ *     later: (act: () => void, ms: number) => any}} browser
  */
 export function createAddressWriter({ write, now, later, cancel }) {
   let free = MOST; // changes that are allowed at once

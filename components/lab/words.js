@@ -16,11 +16,11 @@ const UNUSED = 0.05; // smallest weight of a pruned head whose word gets a dashe
 
 /**
  * Creates the words of one row of tokens: {element, strip, words, build(data), fit(data, options), show(data, shown), wraps}.
+ * `row` is `text` or `target`. `tail` follows the last word: within the lines of a wrapped text, else beside the words.
+ * `isMemory`: the words as the encoder's output, which only another text attends to.
  * @param {any} state
- * @param {string} row `text` or `target`
- * @param {object} [more]
- * @param {HTMLElement[]} [more.tail] what follows the last word: within the lines of a wrapped text, else beside the words
- * @param {boolean} [more.isMemory] true for the words as the encoder's output, which only another text attends to
+ * @param {string} row
+ * @param {{tail?: HTMLElement[], isMemory?: boolean}} [more]
  */
 export function createWords(state, row, { tail = [], isMemory = false } = {}) {
   const element = make('div', {

@@ -60,16 +60,11 @@ function chart({ x, y, range }, { label, xTicks = axisTicks(range.x0, range.x1),
 }
 
 /**
- * Creates a chart of lines.
+ * Creates a chart of lines. A drag moves the vertical line `cursor`; `log`: the horizontal axis is logarithmic; `percent`:
+ * the values at the ends of the curves are shown in percent.
  * @param {{label: string, points: [number, number][]}[]} curves
- * @param {object} options
- * @param {string} options.label what the chart shows
- * @param {string} options.xName
- * @param {boolean} [options.log] true if the horizontal axis is logarithmic
- * @param {number[]} [options.xTicks]
- * @param {{at: number, act?: (value: number) => void}} [options.cursor] a vertical line that a drag moves
- * @param {{x: number, y: number, label: string}[]} [options.marks] single points
- * @param {boolean} [options.percent] true if the values at the ends of the curves are shown in percent
+ * @param {{label: string, xName: string, log?: boolean, xTicks?: number[], percent?: boolean,
+ *     cursor?: {at: number, act?: (value: number) => void}, marks?: {x: number, y: number, label: string}[]}} options
  */
 export function lines(curves, { label, xName, log, xTicks, cursor, marks = [], percent = false }) {
   const points = [...curves.flatMap(curve => curve.points), ...marks.map(({ x, y }) => [x, y])];

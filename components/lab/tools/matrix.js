@@ -25,17 +25,10 @@ export function headBytes({ arrays }, kind, layer, head) {
 }
 
 /**
- * Creates a matrix.
- * @param {object} map
- * @param {string[]} map.rows words that look
- * @param {string[]} map.columns words that are looked at
- * @param {(i: number, j: number) => number | undefined} map.byte
- * @param {number} map.look the row that is marked
- * @param {boolean} map.dark
- * @param {boolean} [map.off] true for a pattern that is computed but not used
- * @param {boolean} [map.square] true if rows and columns are the same words: the main diagonal is then marked
- * @param {boolean} [map.wide] true in the wide view, which has room for more labels
- * @param {(row: number) => void} map.act called with the row of a press
+ * Creates a matrix: `rows` look at `columns`, and the row `look` is marked. `off`: computed but not used; `square`: rows
+ * and columns are the same words, so that the main diagonal is marked; `act` is called with the row of a press.
+ * @param {{rows: string[], columns: string[], byte: (i: number, j: number) => number | undefined, look: number,
+ *     dark: boolean, off?: boolean, square?: boolean, wide?: boolean, act: (row: number) => void}} map
  */
 export function matrix({ rows, columns, byte, look, dark, off = false, square = false, wide = false, act }) {
   const canvas = make('canvas', {
