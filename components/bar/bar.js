@@ -99,7 +99,7 @@ function create(state) {
   const languages = make('span', { className: 'languages' });
   const bar = make(
     'div',
-    { className: 'bar' },
+    { className: 'place bar' },
     brand,
     places,
     make(

@@ -30,7 +30,7 @@ function create(state) {
     if (trained.open !== shown.open) state.send({ type: 'open', statement: trained.open ? shown.key : opened.key });
   };
   const parts = [notice, title, about, method, trained, strip, legendElement(), columns];
-  state.root.append(make('main', { className: 'findings' }, ...parts));
+  state.root.append(make('main', { className: 'place findings' }, ...parts));
   for (const [place, name] of [
     [strip, '.marks button'],
     [list, '.entry'],

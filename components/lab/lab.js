@@ -41,7 +41,7 @@ function create(state) {
   const board = make('div', { className: 'board' });
   const stage = make('div', { className: 'stage' }, head, answer.element, board, steps.element, field.element);
   const inspector = createInspector(state);
-  state.root.append(make('div', { className: 'lab' }, lesson.element, stage, inspector.element, phone.element));
+  state.root.append(make('div', { className: 'place lab' }, lesson.element, stage, inspector.element, phone.element));
   const unfollow = onResize(state.root, state.remeasure);
   const minute = createMinute(state);
   const silence = listenForKeys(state);

@@ -14,7 +14,7 @@ import { svgElement } from '../widgets/menu.js';
 function create(state) {
   const part = (tag, className) => make(tag, { className });
   const [title, about, words, says] = [part('h1', ''), part('p', 'about'), part('div', 'words'), part('p', 'says')];
-  const arc = svgElement(['svg', { 'aria-hidden': 'true' }, ['path']]);
+  const arc = svgElement(['svg', { class: 'strings', 'aria-hidden': 'true' }, ['path']]);
   says.setAttribute('aria-live', 'polite');
   const [buttons, ways] = [part('div', 'buttons'), part('nav', 'ways')];
   state.root.append(

@@ -42,7 +42,7 @@ function create(state) {
   const drawn = make('div', { className: 'stage' }, head, answer.element, board, settings.heads, time.element);
   const columns = make('div', { className: 'columns' }, settings.element, drawn);
   const shown = make('div', {}, make('div', { className: 'training' }, columns), settings.phone);
-  state.root.append(make('div', { className: 'lab' }, lesson.element, notice, table.element, shown));
+  state.root.append(make('div', { className: 'place lab' }, lesson.element, notice, table.element, shown));
   const unfollow = onResize(state.root, () => state.data?.recipe && paint(state, true));
   const silence = listenForKeys(stage);
   return {
