@@ -10,7 +10,8 @@ PORT ?= 8501
 ADDRESS ?= 127.0.0.1
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
-PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile -rR
+# without bytecode on the disk, each process compiles all modules again: 8 s for each collection of the tests
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n 2 --dist loadfile -rR
 
 .PHONY: app hosted check test nightly verify bench lint clean
 
