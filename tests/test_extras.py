@@ -41,12 +41,13 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def snippets(root: Path, extra: str, tiny: Path) -> str:
-    """Returns the Python of docs/python.md that needs no extra or this one."""
+    """Returns the Python of docs/python.md that needs no extra or this one, with a training of a few steps."""
     page = (root / "docs" / "python.md").read_text()
     blocks = re.findall(r"^```python ?(\w*)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert {of for of, _ in blocks} == set(EXTRAS)
     code = "".join(block for of, block in blocks if of in ("", extra))
-    return code.replace('al.load("hf:openai-community/gpt2")', f'al.load_folder("{tiny}")')
+    assert "steps=1500" in code
+    return code.replace('al.load("hf:openai-community/gpt2")', f'al.load_folder("{tiny}")').replace("1500", "60")
 
 
 def check(python: Path, extra: str, root: Path, tiny: Path) -> None:
