@@ -17,8 +17,10 @@ SEED = 11
 def resampled(values: ndarray, weights: ndarray | None = None, draws: int = DRAWS) -> ndarray:
     """Returns weighted means (draws,), each over T texts that are sampled with replacement."""
     values = numpy.asarray(values, float)
-    weights = numpy.ones(len(values)) if weights is None else numpy.asarray(weights, float)
     chosen = numpy.random.default_rng(SEED).integers(0, len(values), (draws, len(values)))
+    if weights is None:
+        return values[chosen].sum(1) / len(values)
+    weights = numpy.asarray(weights, float)
     return (values * weights)[chosen].sum(1) / weights[chosen].sum(1)
 
 
