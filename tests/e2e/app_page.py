@@ -1,6 +1,6 @@
 """Helpers for the tests of the whole app: its address, and the controls of the Lab."""
 
-from urllib.parse import parse_qs, urlparse
+from urllib.parse import parse_qs, urlencode, urlparse
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -14,6 +14,11 @@ ACTIVE = """(() => { let active = document.activeElement;
 def query(page: Page) -> dict[str, str]:
     """Returns the parameters of the page's address."""
     return {key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def go(page: Page, /, **state: str) -> None:
+    """Opens a link in an open page, in 0.4 s; a new browser profile, of the fixture visit, takes 1.2 s."""
+    page.goto(f"{page.url.split('?')[0]}?{urlencode(state)}")
 
 
 def linked(page: Page, key: str, value: str | None) -> None:
