@@ -70,6 +70,7 @@ def test_a_run_streams_the_moments_of_the_same_training_and_ends_with_its_model(
     assert run.state == DONE and not run.problem and run.place == 0
     learning = Learning(SHORT)
     assert run.moments == [moment.packed() for moment in learning]
+    assert unpacked(run.moments[-1]).step == SHORT.steps
     assert run.lab.fingerprint == learning.lab.fingerprint
     assert models.run(run.lab, "a b a").output is not None
     assert run.wait(known=99, timeout=0)  # nothing more comes
@@ -92,44 +93,37 @@ def test_a_visitor_who_leaves_stops_the_run(runner: Runner):
     assert ended(run).state == STOPPED and children() == []
 
 
-def test_a_killed_child_is_reported_and_its_core_is_free_again(runner: Runner):
-    run = begun(runner.start("ada", LONG))
-    os.kill(children()[0], signal.SIGKILL)
-    assert ended(run).state == FAILED and "ended early" in run.problem
-    assert ended(runner.start("ada", SHORT)).state == DONE
-
-
-def test_a_second_press_stops_the_first_run(runner: Runner):
+def test_a_killed_child_is_reported_and_those_who_wait_follow_in_order_unless_they_leave(runner: Runner):
     first = begun(runner.start("ada", LONG))
-    second = runner.start("ada", SHORT)
-    assert ended(first).state == STOPPED and ended(second).state == DONE
-
-
-def test_visitors_wait_in_order_and_a_waiting_one_may_leave(runner: Runner):
-    begun(first := runner.start("ada", LONG))
     waiting = [runner.start(name, SHORT) for name in ("bob", "eve", "kim")]
     assert [run.place for run in waiting] == [1, 2, 3] and waiting[2].state == WAITING
     waiting[0].stop()
     assert ended(waiting[0]).state == STOPPED and [run.place for run in waiting[1:]] == [1, 2]
-    assert len(children()) == 1
-    first.stop()
-    assert ended(waiting[1]).state == DONE
-    assert ended(waiting[2]).state == DONE
+    (child,) = children()
+    os.kill(child, signal.SIGKILL)
+    assert ended(first).state == FAILED and "ended early" in first.problem
+    assert ended(waiting[1]).state == DONE and ended(waiting[2]).state == DONE
 
 
-def test_a_full_queue_refuses(runner: Runner, monkeypatch: pytest.MonkeyPatch):
+def test_a_full_queue_refuses_and_a_second_press_replaces_the_own_run(runner: Runner,
+                                                                      monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(runner_module, "MAX_WAITING", 1)
-    begun(runner.start("ada", LONG))
-    runner.start("bob", SHORT)
+    first, waiting = begun(runner.start("ada", LONG)), runner.start("bob", SHORT)
     with pytest.raises(InputError, match="trainings are waiting"):
         runner.start("eve", SHORT)
-    runner.start("bob", LONG)  # takes the place of the own earlier run
+    replaced = runner.start("bob", LONG)
+    assert ended(waiting).state == STOPPED
+    replaced.stop()
+    monkeypatch.undo()
+    second = runner.start("ada", SHORT)
+    assert ended(first).state == STOPPED and ended(second).state == DONE
 
 
-def test_a_run_ends_at_the_time_limit():
+def test_a_run_has_a_low_priority_and_ends_at_the_time_limit():
     runner = Runner(at_once=1, seconds=1)
-    run = ended(runner.start("ada", LONG))
-    assert run.state == STOPPED and "after 1 seconds" in run.problem and children() == []
+    run = runner.start("ada", LONG)
+    until(lambda: any(os.getpriority(os.PRIO_PROCESS, pid) >= NICE for pid in children()))
+    assert ended(run).state == STOPPED and "after 1 seconds" in run.problem and children() == []
 
 
 def child(*arguments: str, **options: object) -> subprocess.Popen[bytes]:
@@ -152,15 +146,3 @@ def test_the_child_ends_with_its_parent_and_at_its_own_time_limit():
     for process in (orphan, slow):
         assert process.stdout is not None
         process.stdout.close()
-
-
-def test_the_child_has_a_low_priority():
-    runner = Runner(at_once=1)
-    runner.start("ada", LONG)
-    until(lambda: any(os.getpriority(os.PRIO_PROCESS, pid) >= NICE for pid in children()))
-    runner.stop_all()
-
-
-def test_a_moment_of_a_run_can_be_read(runner: Runner):
-    run = ended(runner.start("ada", SHORT))
-    assert unpacked(run.moments[-1]).step == SHORT.steps
