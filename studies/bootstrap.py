@@ -18,10 +18,7 @@ def resampled(values: ndarray, weights: ndarray | None = None, draws: int = DRAW
     """Returns weighted means (draws,), each over T texts that are sampled with replacement."""
     values = numpy.asarray(values, float)
     chosen = numpy.random.default_rng(SEED).integers(0, len(values), (draws, len(values)))
-    if weights is None:
-        return values[chosen].sum(1) / len(values)
-    weights = numpy.asarray(weights, float)
-    return (values * weights)[chosen].sum(1) / weights[chosen].sum(1)
+    return values[chosen].mean(1) if weights is None else (values * weights)[chosen].sum(1) / weights[chosen].sum(1)
 
 
 def limits_of_mean(values: Sequence[float] | ndarray, share: float) -> tuple[float, float]:

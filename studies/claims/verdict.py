@@ -5,6 +5,7 @@ same order, and evaluated on the same held-out texts. `No worse` is the test aga
 two-sided: Schuirmann 1987). tests/models/test_verdicts.py simulates the error rate of each test.
 """
 
+import functools
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ FEWEST = 3  # smallest number of trainings with different seeds for the verdict 
 TEXTS = 50  # number of texts in the smallest sample; its degrees of freedom are used for every sample
 TOLERANCE = 0.01  # the margin of `no worse`: 1% of perplexity, or one point of accuracy
 
+_stdev = functools.lru_cache(8)(statistics.stdev)  # slow, as it computes in fractions; a test needs it several times
 Samples = Mapping[int, Mapping[int, float]]  # steps -> seed -> value
 
 
@@ -75,29 +77,23 @@ def deciding(samples: Samples) -> int:
 
 def mean_and_chance(values: Sequence[float], texts: float = 0.0, level: float = LEVEL) -> tuple[float, float]:
     """Returns the mean and the half-width of its one-sided confidence interval."""
-    return statistics.fmean(values), _half_width(_error(values), len(values), texts, level)
+    error = _stdev(tuple(values)) / math.sqrt(len(values))
+    student, many = (-float(special.stdtrit(count - 1, level)) for count in (len(values), TEXTS))
+    return statistics.fmean(values), math.hypot(student * error, many * texts)
 
 
-def _error(values: Sequence[float]) -> float:
-    return statistics.stdev(values) / math.sqrt(len(values))
-
-
-def _half_width(error: float, seeds: int, texts: float, level: float) -> float:
-    student, many = (-float(special.stdtrit(count - 1, level)) for count in (seeds, TEXTS))
-    return math.hypot(student * error, many * texts)
-
-
-def _chance_of(distance: float, error: float, seeds: int, texts: float) -> float:
+def _chance_of(distance: float, values: Sequence[float], texts: float) -> float:
     """Returns the one-sided p-value of a mean whose distance from the limit is `distance`; 1/2 at the limit."""
     if math.isnan(texts):
         return math.nan
     if distance <= 0:
-        return 1 - _chance_of(-distance, error, seeds, texts) if distance < 0 else 0.5
+        return 1 - _chance_of(-distance, values, texts) if distance < 0 else 0.5
+    error = _stdev(tuple(values)) / math.sqrt(len(values))
     if not texts:
-        return float(special.stdtr(seeds - 1, -distance / error)) if error else 0.0
+        return float(special.stdtr(len(values) - 1, -distance / error)) if error else 0.0
 
     def excess(log_level: float) -> float:
-        return _half_width(error, seeds, texts, math.exp(log_level)) - distance
+        return mean_and_chance(values, texts, math.exp(log_level))[1] - distance
 
     lowest, highest = -30.0, math.log(0.5)
     return math.exp(lowest if excess(lowest) < 0 else optimize.brentq(excess, lowest, highest))
@@ -127,14 +123,13 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
     value = size(statistics.fmean(values))
     if len(values) == 1:
         return Check(what, UNCLEAR, 1, steps, value, limit=limit)
-    error, seeds = _error(values), len(values)
-    chance = _half_width(error, seeds, texts, LEVEL)
+    mean, chance = mean_and_chance(values, texts)
     over = value - limit
     outcome = YES if over < -chance else NO if over > chance else UNCLEAR
     later = max((count for count in samples if count > steps and samples[count]), default=0)
     after = size(statistics.fmean(samples[later].values())) if later else None
-    check = Check(what, outcome, seeds, steps, value, value - chance, value + chance, limit,
-                  _chance_of(-over, error, seeds, texts), _chance_of(over, error, seeds, texts), after)
+    check = Check(what, outcome, len(values), steps, value, value - chance, value + chance, limit,
+                  _chance_of(-over, values, texts), _chance_of(over, values, texts), after)
     if outcome == NO and after is not None and after < limit:
         return replace(check, what=message("{what} (opposite after a longer training)", what=what),
                        outcome=UNCLEAR)
