@@ -45,7 +45,7 @@ def test_axe_finds_a_known_violation(visit):
     assert "image-alt" in found and "button-name" in found
 
 
-# whether three looks in succession found the same number of elements, also within the components, and nothing is awaited
+# whether three looks found the same number of elements, also within the components, and nothing is awaited
 SETTLED = """() => {
     const count = root => [...root.querySelectorAll('*')].reduce(
         (sum, each) => sum + 1 + (each.shadowRoot ? count(each.shadowRoot) : 0), 0);

@@ -17,7 +17,7 @@ from app.texts import LANGUAGES, _
 from learning.recipe import Recipe
 from models import HeadPlan
 from models.nets.attention import TYPES
-from tests.e2e.app_page import linked, query, tab_to, tile
+from tests.e2e.app_page import go, linked, query, tab_to, tile
 
 pytestmark = pytest.mark.browser
 
@@ -254,25 +254,22 @@ def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escap
     assert {"text": "k=4; k=?", "plan": "self-0.1c"}.items() <= query(page).items() and "lesson" not in query(page)
 
 
-@pytest.mark.parametrize("width", [768, 1280, 1920])
-def test_the_picture_stays_where_it_is_from_step_to_step(width: int, visit: Callable[..., Page]):
-    page = visit(wait=False, lesson="gates.2")
-    page.set_viewport_size({"width": width, "height": 900})
-    places = []
-    for number in (2, 3, 4):
-        if number > 2:
-            panel(page).get_by_role("button", name="Next").click()
-        at(page, Place("gates", number))
-        page.wait_for_timeout(300)
-        places.append(tile(page, 0, 0).bounding_box())
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    if width > 900:
-        assert max(place["y"] for place in places) - min(place["y"] for place in places) < 2
-        assert places[0]["x"] > (box := panel(page).bounding_box())["x"] + box["width"]
-
-
-def test_lessons_are_marked_among_the_places(visit: Callable[..., Page]):
-    page = visit(wait=False, lesson="gates.2")
+def test_the_picture_stays_where_it_is_from_step_to_step_and_lessons_are_marked(visit: Callable[..., Page]):
+    page = visit(wait=False, page="about")
+    for width in (768, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        go(page, lesson="gates.2")
+        places = []
+        for number in (2, 3, 4):
+            if number > 2:
+                panel(page).get_by_role("button", name="Next").click()
+            at(page, Place("gates", number))
+            page.wait_for_timeout(300)
+            places.append(tile(page, 0, 0).bounding_box())
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        if width > 900:
+            assert max(place["y"] for place in places) - min(place["y"] for place in places) < 2
+            assert places[0]["x"] > (box := panel(page).bounding_box())["x"] + box["width"]
     expect(page.locator(".places [aria-current]")).to_have_text("Lessons")
     page.locator(".places").get_by_role("link", name="Lessons").click()
     expect(page.get_by_role("button", name="Show the first page again")).to_be_visible(timeout=20_000)
@@ -283,44 +280,37 @@ CLASS = ["constant.1", "gates.3", "translation.3", "writers.3", "lengths.1", "bi
 OVER = "its => Math.max(its.scrollHeight - its.clientHeight, its.scrollWidth - its.clientWidth)"
 
 
-def after_task(visit: Callable[..., Page], place: str, **more: str) -> Page:
-    step = lesson_files.step_at(Place.parse(place))
-    answer = {"say": "abcd"[step.question.right]} if step.question else {}
-    page = visit(wait=False, **{**step.opens, **step.does}, **answer, lesson=place, **more)
-    expect(panel(page).locator(".task.done")).to_have_count(1, timeout=60_000)  # hidden in large type
-    return page
-
-
 def wholly_visible(page: Page, *elements: Locator) -> None:
     for element in elements:
         expect(element).to_be_in_viewport(ratio=0.99)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("place", CLASS)
-def test_a_step_is_on_one_screen_of_a_projector(place: str, lang: str, visit: Callable[..., Page]):
+def test_a_step_is_on_one_screen_of_a_projector(lang: str, visit: Callable[..., Page]):
     """At 1280 by 800 in large type: text, action and answer, without scrolling."""
-    trains = lesson_files.step_at(Place.parse(place)).trains
-    page = visit(wait=False, lesson=place, teach="1", lang=lang)
+    page = visit(wait=False, page="about")
     page.set_viewport_size({"width": 1280, "height": 800})
-    at(page, Place.parse(place))
-    page.wait_for_timeout(300)
-    step = panel(page)
-    wholly_visible(page, step.locator(".text"), step.locator(".ask"), *step.locator(".choice").all(),
-                   step.locator(".task"), step.locator(".forth"),
-                   page.locator(".time input" if trains else ".unknown button"),
-                   page.locator(".tile").first, page.locator(".tile").last)
-    assert step.evaluate(OVER) <= 1 and page.locator("[data-testid=stMain]").evaluate(OVER) <= 1
-    page = after_task(visit, place, teach="1", lang=lang)
-    page.set_viewport_size({"width": 1280, "height": 800})
-    page.wait_for_timeout(300)
-    step = panel(page)
-    wholly_visible(page, step.locator(".text"), step.locator(".because"), step.locator(".choice.right"),
-                   step.locator(".forth"), page.locator(".answer .word"),
-                   *map(page.locator, [".time input", ".verdict"] if trains else [".things", ".view .title"]))
-    if page.locator(".side .segment").is_visible():
-        wholly_visible(page, *page.locator(".side .segment button").all())
-    assert step.evaluate(OVER) <= 1 and page.locator("[data-testid=stMain]").evaluate(OVER) <= 1
+    step, main = panel(page), page.locator("[data-testid=stMain]")
+    for place in CLASS:
+        lesson_step = lesson_files.step_at(Place.parse(place))
+        go(page, lesson=place, teach="1", lang=lang)
+        at(page, Place.parse(place))
+        page.wait_for_timeout(300)
+        wholly_visible(page, step.locator(".text"), step.locator(".ask"), *step.locator(".choice").all(),
+                       step.locator(".task"), step.locator(".forth"),
+                       page.locator(".time input" if lesson_step.trains else ".unknown button"),
+                       page.locator(".tile").first, page.locator(".tile").last)
+        assert step.evaluate(OVER) <= 1 and main.evaluate(OVER) <= 1, place
+        answer = {"say": "abcd"[lesson_step.question.right]} if lesson_step.question else {}
+        go(page, **{**lesson_step.opens, **lesson_step.does}, **answer, lesson=place, teach="1", lang=lang)
+        expect(step.locator(".task.done")).to_have_count(1, timeout=60_000)  # hidden in large type
+        page.wait_for_timeout(300)
+        wholly_visible(page, step.locator(".text"), step.locator(".because"), step.locator(".choice.right"),
+                       step.locator(".forth"), page.locator(".answer .word"), *map(page.locator, [
+                           ".time input", ".verdict"] if lesson_step.trains else [".things", ".view .title"]))
+        if page.locator(".side .segment").is_visible():
+            wholly_visible(page, *page.locator(".side .segment button").all())
+        assert step.evaluate(OVER) <= 1 and main.evaluate(OVER) <= 1, place
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
