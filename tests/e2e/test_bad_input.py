@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.app_page import answer, notice, text_box
+from tests.e2e.app_page import answer, go, notice, text_box
 
 pytestmark = pytest.mark.browser
 
@@ -43,8 +43,8 @@ BROKEN = [({"model": "gpt-9"}, "gpt-9"), ({"plan": "self-8.8c"}, "layer 9, head 
 
 
 def test_broken_links_open_and_say_so(visit):
+    page = visit(page="about", wait=False)
     for state, message in BROKEN:
-        page = visit(**state)
+        go(page, **state)
         expect(notice(page)).to_contain_text(message)
         expect(page.locator(".tile")).to_have_count(32)
-        page.close()
