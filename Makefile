@@ -11,7 +11,7 @@ ADDRESS ?= 127.0.0.1
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
 # without bytecode on the disk, each process compiles all modules again: 8 s for each collection of the tests
-PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n 2 --dist loadfile -rR
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rR
 
 .PHONY: app hosted check test nightly verify bench lint clean
 

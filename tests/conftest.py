@@ -29,6 +29,10 @@ NIGHTLY = ("test_adversarial.py::test_nothing", "test_protocol.py::test_a_strang
            *(f"test_package.py::test_{name}" for name in ("the_", "a_", "another_", "every_public", "every_data")),
            "components/test_javascript.py::test_mistakes")
 
+# Workers take whole files: these long ones come first, so that no worker waits for one at the end.
+FIRST = ("test_foreign_lengths.py", "test_accessibility.py", "test_lessons_done.py", "test_extras.py", "test_yours.py",
+         "test_training_runs.py", "test_minute.py", "test_hostile_folders.py", "test_foreign_hub.py")
+
 # hypothesis has no deadline per example, because single examples are slow on a busy machine
 settings.register_profile("lab", deadline=None)
 settings.load_profile("lab")
@@ -62,7 +66,8 @@ def browser() -> Iterator[Browser]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of `make nightly`, and those that `make check` runs."""
+    """Puts the longest files first, and marks the tests of `make nightly` and those that `make check` runs."""
+    items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST))
     for item in items:
         name = f"{item.path.relative_to(ROOT / 'tests').as_posix()}::{item.name}"
         if name.startswith(NIGHTLY):
