@@ -34,7 +34,7 @@ def places(browser: Browser) -> list[dict[str, Any]]:
                 cold.append(_load(browser, address, place))
         with serve() as address:
             cold.append(_load(browser, address, place))
-            row = {"place": place} | _quantiles("cold", cold) | _quantiles("new browser", [
+            row: dict[str, Any] = {"place": place} | _quantiles("cold", cold) | _quantiles("new browser", [
                 _load(browser, address, place) for _ in range(LOADS)])
             with browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}) as context:
                 page = context.new_page()
