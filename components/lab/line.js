@@ -103,7 +103,7 @@ function drawGuesses({ data, places: { x, trunk, width }, marks }, tops, lens, w
       x: px(left),
       y: px(y + 19),
     });
-    const others = isAnswer ? '' : `  ${truncate(answer, LABEL)} ${formatShare(lens.chance[layer + 1])}`;
+    const others = isAnswer ? '' : `${truncate(answer, LABEL)}: ${formatShare(lens.chance[layer + 1])}`;
     fill(guess, shown, formatShare(p), others);
   });
   const top = tops.at(-2);

@@ -60,6 +60,10 @@ test('the search finds questions and terms, all words in any order', () => {
   const keys = search => foundTools(TOOLS, search).map(({ key }) => key);
   assert.deepEqual(keys(''), ['head.looks', 'head.why', 'layer.mean', 'answer.who']);
   assert.deepEqual(keys('look WHERE'), ['head.looks', 'layer.mean']);
+  assert.deepEqual(
+    foundTools([{ key: 'all.order', question: 'How many?', term: 'order' }], 'ablation').map(({ key }) => key),
+    ['all.order'],
+  );
   assert.deepEqual(keys('q·k'), ['head.why']);
   assert.deepEqual(keys('wrote pattern'), []);
 });

@@ -34,11 +34,14 @@ export function openTool({ tools, tool, thing }, waiting) {
 export const settingOf = (value, waiting, name) =>
   waiting.findLast(event => event.type === 'set' && event.name === name)?.value ?? value;
 
+// what users of other tools search for; not shown
+const ALSO = { find: 'induction', order: 'prune ablation', fewest: 'prune circuit', carry: 'circuit tracing' };
+
 /** Returns the tools whose question or term contains all words of a search, in their order. */
 export function foundTools(tools, search) {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  return tools.filter(({ question, term }) => {
-    const text = `${question} ${term}`.toLowerCase();
+  return tools.filter(({ key, question, term }) => {
+    const text = `${question} ${term} ${ALSO[key.split('.')[1]] ?? ''}`.toLowerCase();
     return words.every(word => text.includes(word));
   });
 }
