@@ -117,11 +117,13 @@ def test_parts_stay_beside_their_neighbours_at_every_width(visit: Callable[..., 
         answered(page)
         boxes = page.locator(":is(.bottom, .memory) .word:visible, .stage :is(.steps .button, .tile, .layer-name b, "
                              ".layer-name small, .unknown *, .lead, .caption, .answer .word):visible").evaluate_all(
-            "all => all.map(its => its.getBoundingClientRect().toJSON())")
+            "all => all.map(its => ({ ...its.getBoundingClientRect().toJSON(), "
+            "end: its.closest('.words')?.getBoundingClientRect().bottom ?? Infinity }))")  # long texts scroll
         assert all(box["left"] >= 0 and box["right"] <= width for box in boxes), width
         covered = [(one, other) for i, one in enumerate(boxes) for other in boxes[:i]
                    if min(one["right"], other["right"]) - max(one["left"], other["left"]) > 1
-                   and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) > 1]
+                   and min(each[edge] for each in (one, other) for edge in ("bottom", "end"))
+                   - max(one["top"], other["top"]) > 1]
         assert not covered, width
 
 
