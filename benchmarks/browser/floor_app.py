@@ -39,7 +39,7 @@ def body(n: int, layers: int, many: int, causal: bool) -> None:
              "constant": [[False] * many] * layers, "gates": [[1.0] * many] * layers}
     header = {"tokens": {"text": ["word"] * n}, "kinds": [block], "selection": head, "look": n - 1, "at": n - 1,
               "changed": False, "can_constant": True, "predicts": [n - 1], "scale": {"policy": "trained", "base": 64},
-              "marks": {}, "model": {"title": "floor", "kind": "next"}, "thing": "head", "text": None,
+              "marks": {}, "model": {"name": "floor", "title": "floor", "kind": "next"}, "thing": "head", "text": None,
               "tools": [{"key": "head.looks", "thing": "head", "question": "", "term": ""}],
               "tool": {"key": "head.looks", "view": "used", "views": ["used"]}}
     lab(key="lab", header=header, on_event=lambda event: flip(), arrays={

@@ -5,6 +5,7 @@ import streamlit
 from playwright.sync_api import Browser
 
 from components.mounting import page_style
+from tests.browser import serve
 
 pytestmark = pytest.mark.browser
 
@@ -95,3 +96,11 @@ def test_a_page_without_the_style_or_with_an_older_one_gets_it(browser: Browser,
     page.locator(".tile").first.wait_for(timeout=60_000)
     assert page.locator("#attention-lab-style").text_content() == page.evaluate("window.served") == page_style()
     context.close()
+
+
+def test_the_floor_of_the_benchmarks_is_drawn(browser: Browser):
+    with serve("benchmarks/browser/floor_app.py") as floor:
+        page = browser.new_page()
+        page.goto(floor)
+        page.locator('.tile[tabindex="0"]').wait_for()
+        page.close()
