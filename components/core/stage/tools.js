@@ -35,7 +35,7 @@ export const settingOf = (value, waiting, name) =>
   waiting.findLast(event => event.type === 'set' && event.name === name)?.value ?? value;
 
 // what users of other tools search for; not shown
-const ALSO = { find: 'induction', order: 'prune ablation', fewest: 'prune circuit', carry: 'circuit tracing' };
+const ALSO = { find: ['induction'], order: ['prune', 'ablation'], fewest: ['prune', 'circuit'], carry: ['circuit'] };
 
 /** Returns the tools whose question or term contains all words of a search, in their order. */
 export function foundTools(tools, search) {
