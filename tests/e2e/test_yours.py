@@ -135,6 +135,7 @@ def test_what_is_no_model_is_refused_in_words(visit, tmp_path: Path):
                          ("~nobody-of-this-name", missing)):
         ask_for(page, folder)
         expect(page.get_by_role("alert")).to_contain_text(message, ignore_case=True, timeout=LOADED)
+        expect(page.get_by_role("button", name="Open", exact=True)).to_be_visible()
         expect(page.locator('[aria-describedby="help"]')).to_be_focused()
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
     page.get_by_role("link", name="Lab", exact=True).click()

@@ -80,7 +80,7 @@ SLOW = replacing(r"x*x*\d", "", 10_000)
 def many_tokens(folder: Path) -> None:
     content = json.loads((folder / "tokenizer.json").read_text())
     words = content["model"]["vocab"]
-    content["model"]["vocab"] = words | {f"w{i}": len(words) + i for i in range(20_000)}
+    content["model"]["vocab"] = words | {f"w{i}": len(words) + i for i in range(1_000_000)}
     (folder / "tokenizer.json").write_text(json.dumps(content))
     edit(folder, "config.json", vocab_size=52)
 
@@ -140,26 +140,26 @@ def test_each_hostile_folder_has_its_own_reason(name: str, folder: Path):
     assert time.monotonic() - began < child.SECONDS
 
 
-# the processor time includes importing transformers; the other limit ends the child wherever the file makes it wait
-@pytest.mark.parametrize(("limit", "seconds", "file"), [("SECONDS", 2, ".*"), ("PROCESSOR_SECONDS", 5,
-                                                                                r"tokenizer\.json")])
-def test_a_file_that_takes_too_long_is_given_up(limit: str, seconds: int, file: str, folder: Path,
+# on a loaded machine the child process needs some seconds before it reads the tokenizer
+@pytest.mark.parametrize(("limit", "seconds"), [("SECONDS", 15), ("PROCESSOR_SECONDS", 5)])
+def test_a_file_that_takes_too_long_is_given_up(limit: str, seconds: int, folder: Path,
                                                 monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(child, limit, seconds)
     SLOW(folder)
-    with pytest.raises(ForeignError, match=rf"reading {file} takes more than {seconds} s"):
+    with pytest.raises(ForeignError, match=rf"reading tokenizer\.json takes more than {seconds} s"):
         models.load_folder(folder)
 
 
-def test_a_file_that_takes_too_much_memory_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_large_file_is_given_up(folder: Path):
     with (folder / "special_tokens_map.json").open("wb") as file:
         file.truncate(4_000_000_000)  # a sparse file takes no space on the disk
     with pytest.raises(ForeignError, match=r"reading special_tokens_map\.json takes more than 2,000 MB"):
         models.load_folder(folder)
-    (folder / "special_tokens_map.json").unlink()
-    monkeypatch.setattr(child, "MEMORY", 700)  # reached sooner; an inspection takes 410 MB
-    replacing("a", "aaaaaaaa", 15)(folder)  # a text that grows without end
-    with pytest.raises(ForeignError, match=r"reading tokenizer\.json takes more than 700 MB"):
+
+
+def test_a_text_that_grows_without_end_is_given_up(folder: Path):
+    replacing("a", "aaaaaaaa", 15)(folder)
+    with pytest.raises(ForeignError, match=r"reading tokenizer\.json takes more than 2,000 MB"):
         models.load_folder(folder)
 
 
@@ -173,7 +173,6 @@ def test_what_ends_the_child_ends_nothing_else():
             (0, False, reading + b'{"refusal": "memory"}\n', "", "memory")):
         problem = child._problem(code, late, out, errors)
         assert problem is not None and problem.cause == cause, (code, problem)
-        assert problem.values["file"] == "tokenizer.json"
     with pytest.raises(RuntimeError, match="No module"):
         child._problem(1, False, b"", "No module named x")
 

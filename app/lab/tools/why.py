@@ -47,14 +47,14 @@ def content(view: View, tool: Tool) -> Content:
           number(row["score"], ".2f"), *([number(row["masking"], ".2f")] if has_mask else []),
           parts.strong({"share": row["weight"]})] for row in rows[:ROWS]])
     state = view.plan.state(kind, layer, head)
-    used = [] if state.gate and not state.constant else [parts.note(_("computed, not used"))]
+    unused = [] if state.gate and not state.constant else [parts.note(_("computed, not used"))]
     most = max((abs(bar["value"]) for bar in bars), default=0.0) or 1.0
     return parts.composed(
         parts.title(parts.said(_("Why {word}?"), word=parts.word(keys[key])), parts.said(
             _("query of {word} and its key: {score}"), word=parts.word(queries[query]),
             score={"signed": parts_of.score}),
             parts.choice(_("Parts"), {name: _(SPLITS[name]) for name in splits}, split, name="split")),
-        *used, parts.row(table, parts.bars(bars[:ROWS + 1], most, "signed"), look="duo why"),
+        *unused, parts.row(table, parts.bars(bars[:ROWS + 1], most, "signed"), look="duo why"),
         parts.note(_("The match is q·k × {factor:.3f}. Bars: its largest parts.", factor=parts_of.factor)))
 
 

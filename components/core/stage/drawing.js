@@ -77,7 +77,7 @@ const WIDE = 66; // px of the answer
 const NARROW = 34; // px of the longest answer
 const LETTERS = 6; // longest answer of full size; 5.6 of its letters are as wide as the place
 
-/** Returns a text's width in small letters. */
+/** Returns the width of a text as a number of small letters. */
 export const letters = text =>
   [...text].reduce((sum, its) => sum + (its > '\u2e7f' ? 2 : /[\p{Lu}\d_mw]/u.test(its) ? 1.35 : 1), 0);
 
