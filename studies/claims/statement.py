@@ -55,12 +55,17 @@ class Verdict:
     unit: Text = ""
 
     @property
+    def bound_text(self) -> str:
+        """The margin or limit as text. Units are in the plural, so 1 is written 1.0."""
+        return "1.0" if self.bound == 1 else f"{self.bound:.3g}"
+
+    @property
     def interval(self) -> str:
         """The contrast with its 90% interval and the margin or limit; empty if it is not measured."""
         if self.value is None or self.low is None or self.high is None or self.bound is None:
             return ""
         numbers = {name: f"{number:.3g}" for name, number in (
-            ("value", self.value), ("low", self.low), ("high", self.high), ("bound", self.bound))}
+            ("value", self.value), ("low", self.low), ("high", self.high))} | {"bound": self.bound_text}
         template = N_("{value} (90% interval {low} to {high}; limit {bound} {unit})") if self.is_limit else \
             N_("{value} (90% interval {low} to {high}; margin {bound} {unit})")
         return message(template, **numbers, unit=self.unit)

@@ -33,7 +33,7 @@ from models.training.executor import add_processes_option, progress, run_jobs
 from studies import encoders, store
 from studies.papa import shipped
 from studies.papa.features import LIMIT, Cache
-from studies.papa.probe_modes import MODES, Condition, conditions, endpoints
+from studies.papa.probe_modes import MODES, SEEDS, Condition, conditions, endpoints
 from studies.papa.results import KIND
 from studies.papa.study import TaskStudy
 from studies.papa.tasks.corpora import CORPORA
@@ -48,6 +48,7 @@ def main() -> None:
                         help=f"any of {', '.join(CORPORA)}; all by default")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=[*MODES], metavar="MODE",
                         help=f"any of {', '.join(MODES)}; all by default")
+    parser.add_argument("--probes", type=int, default=len(SEEDS), help="per condition that compares the two orders")
     parser.add_argument("--endpoints", action="store_true",
                         help="measure only no head constant, all heads constant and all heads pruned")
     parser.add_argument("--share", type=float, default=1.0, help="of the usual number of texts; less for a quick look")
@@ -66,7 +67,8 @@ def main() -> None:
                     arguments.cache)
         if not arguments.finish:
             heads = len(lab.kinds[0].addresses)
-            wanted = endpoints(heads) if arguments.endpoints else conditions(heads, arguments.modes)
+            wanted = endpoints(heads) if arguments.endpoints else \
+                conditions(heads, arguments.modes, arguments.probes)
             jobs = run_jobs(partial(measure, work, wanted), arguments.tasks, arguments.processes)
             for _ in progress(jobs, arguments.tasks):
                 pass
@@ -144,7 +146,9 @@ def options_of(tasks: Mapping[str, Mapping[str, Any]], heads: int) -> str:
         return f"{options} --endpoints"
     measured = {name.split()[0] for name in names - ends}
     modes = [mode for mode in MODES if mode in measured]
-    return options + (f" --modes {' '.join(modes)}" if len(modes) < len(MODES) else "")
+    options += f" --modes {' '.join(modes)}" if len(modes) < len(MODES) else ""
+    probes = max(len(scores) for task in tasks.values() for scores in task["scores"].values())
+    return options + (f" --probes {probes}" if probes > len(SEEDS) else "")
 
 
 def write(lab: Lab, name: str, address: str, command: str, studies: Sequence[TaskStudy], more: dict[str, Any]) -> None:

@@ -54,14 +54,19 @@ def endpoints(heads: int) -> list[Condition]:
     return [Condition(LEARNED, 0), Condition(LEARNED, heads), Condition(REMOVED, heads)]
 
 
-def conditions(heads: int, modes: Sequence[str] = MODES) -> list[Condition]:
-    """Returns the endpoints and the other conditions of the given modes, the most important conditions first."""
-    _none, half, eighth, sixteenth, _every = head_counts(heads)
-    others = [Condition(LEARNED, count) for count in (eighth, half, sixteenth)]
-    others += [Condition(RANDOM, eighth, (seed,), seed) for seed in SEEDS]
+def conditions(heads: int, modes: Sequence[str] = MODES, probes: int = len(SEEDS)) -> list[Condition]:
+    """Returns the endpoints and the other conditions of the given modes, the most important conditions first.
+
+    `probes` is the number of seeds where the orders are compared: no head constant, and 1/8 dynamic in both orders.
+    """
+    none, half, eighth, sixteenth, _every = head_counts(heads)
+    seeds = tuple(range(probes))
+    others = [Condition(LEARNED, eighth, seeds), *(Condition(LEARNED, count) for count in (half, sixteenth))]
+    others += [Condition(RANDOM, eighth, (seed,), seed) for seed in seeds]
     others += [Condition(REMOVED, count) for count in (eighth, half, sixteenth)]
     others += [Condition(RANDOM, count, (seed,), seed) for count in (half, sixteenth) for seed in SEEDS]
-    chosen = [*endpoints(heads), *(condition for condition in others if condition.mode in modes)]
+    chosen = [Condition(LEARNED, none, seeds), *endpoints(heads)[1:],
+              *(condition for condition in others if condition.mode in modes)]
     return list(dict.fromkeys(chosen))
 
 

@@ -1,9 +1,9 @@
 """The numbers of a study, from studies/measurements/NAME.papa.json, and summaries for pages and claims.
 
 A task counts towards a mean only if attention matters in it. The rule: the lowest score of the unmodified model, over
-seeds of the probe, is above the highest score with all heads pruned, and above the score of a constant answer. If
-attention made no difference, three probes would all score above three others in one order out of twenty. The rule
-replaces a limit of 0.1 on the score. Both were set after first scores were known.
+the first three seeds of the probe, is above the highest score with all heads pruned, and above the score of a constant
+answer. If attention made no difference, three probes would all score above three others in one order out of twenty.
+The rule replaces a limit of 0.1 on the score. Both were set after first scores were known.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy
 
 from models.analysis.head_measures import chance_of_rank, spearman
 from studies import store
-from studies.papa.probe_modes import LEARNED, RANDOM, REMOVED, head_counts
+from studies.papa.probe_modes import LEARNED, RANDOM, REMOVED, SEEDS, head_counts
 from studies.papa.tasks.corpora import CORPORA
 
 KIND = "papa"
@@ -61,7 +61,7 @@ class Task:
     def is_informative(self, heads: int) -> bool:
         """Returns True if the unmodified model scores above both controls; see the module's docstring."""
         before, control = self.at(LEARNED, 0, heads), self.pruned(heads)
-        return bool(before and control) and min(before) > max(*control, self.constant_answer, 0.0)
+        return bool(before and control) and min(before[:len(SEEDS)]) > max(*control, self.constant_answer, 0.0)
 
     def drop(self, mode: str, count: int, heads: int) -> float | None:
         """Returns the relative drop 1 - score / score of the unmodified model, from means over seeds."""

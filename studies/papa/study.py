@@ -103,7 +103,7 @@ class TaskStudy:
 
     def is_done(self, condition: Condition) -> bool:
         """Returns True if the condition has scores for all its seeds, and in mode LEARNED also a stored probe."""
-        return len(self.done["scores"].get(str(condition), {})) == len(condition.seeds) and (
+        return len(self.done["scores"].get(str(condition), {})) >= len(condition.seeds) and (
             condition.mode != LEARNED or self._probe_path(condition).exists())
 
     def measure(self, condition: Condition) -> list[float]:

@@ -289,6 +289,9 @@ def test_states_of_the_source():
         plan = probe_modes.plan_of(state, learned)
         assert len(plan.heads) == state.count
         assert all((its.gate == 0) == (state.mode == "removed") for its in plan.heads.values())
+    seeds = {str(its): len(its.seeds) for its in probe_modes.conditions(72, probes=5)}
+    assert [seeds[its] for its in ("learned 0 0", "learned 63 0", "learned 36 0", "removed 72 0")] == [5, 5, 3, 3]
+    assert [draw for draw in range(9) if f"random 63 {draw}" in seeds] == [*range(5)]
     first = probe_modes.plan_of(probe_modes.Condition("learned", 36), learned)
     assert set(first.heads) == set(learned[:36])
     draws = [set(probe_modes.plan_of(probe_modes.Condition("random", 36, (i,), i), learned).heads) for i in (0, 0, 1)]
