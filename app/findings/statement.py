@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from app.findings.links import query
-from app.texts import _, ngettext, number
+from app.texts import _, ngettext
 from figures.curves.claims import SOURCE
 from studies.claims import (
     BUILT,
@@ -41,7 +41,7 @@ def _about(statement: Statement) -> str:
     verdict = statement.verdict
     if verdict.bound is None:
         return _(statement.contrast)
-    values = {"contrast": _(statement.contrast), "bound": number(verdict.bound, ".3g"), "unit": _(verdict.unit)}
+    values = {"contrast": _(statement.contrast), "bound": verdict.bound_text, "unit": _(verdict.unit)}
     return (_("{contrast}; limit {bound} {unit}", **values) if verdict.is_limit else
             _("{contrast}; margin {bound} {unit}", **values)).rstrip()
 
@@ -90,7 +90,7 @@ def _word(verdict: Verdict) -> str:
     if verdict.bound is None or not verdict.is_limit or verdict.word not in (HOLDS, ONCE):
         return _(verdict.word)
     return _("{verdict}: inside the limit of {bound} {unit}", verdict=_(verdict.word),
-             bound=number(verdict.bound, ".3g"), unit=_(verdict.unit)).rstrip()
+             bound=verdict.bound_text, unit=_(verdict.unit)).rstrip()
 
 
 def _facts(statement: Statement) -> list[tuple[str, str]]:

@@ -94,12 +94,8 @@ def first_lab() -> LabState:
 
 
 def lab_of(state: LabState) -> LabState:
-    """Returns the state on which the header's links are based: on the start page, the Lab without interventions; in a
-    lesson, the step's state without the lesson.
-    """
-    if state.page == START:
-        return settled(state, replace(opened_by(None), page=LAB))
-    return replace(state, lesson=None, answer="")
+    """Returns the state on which the header's links are based: the Lab for the start page, and no lesson."""
+    return replace(state, page=LAB if state.page == START else state.page, lesson=None, answer="")
 
 
 def settled(state: LabState, other: LabState) -> LabState:

@@ -99,7 +99,8 @@ export function createField(state) {
         box.value = text;
         shown = text;
       }
-      typed.hidden = Boolean(data.picture) || data.text === null; // a notebook's cell has the text
+      const tells = data.lesson && data.hidden && data.text?.includes('['); // the hidden word stands in the brackets
+      typed.hidden = Boolean(data.picture) || data.text === null || tells; // a notebook's cell has the text
       upload.hidden = !data.picture;
       examples.element.hidden = !data.examples?.length;
       const count = data.tokens.text.length;

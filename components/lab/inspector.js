@@ -297,7 +297,8 @@ function tabName(thing, data, now) {
         several ? selection : { ...selection, scope: 'head' },
         data.kinds.length > 1 ? kind.title : '',
       );
-      return { text: several ? name : _('Head {name}', { name: shortHead(selection.layer, selection.head) }), name };
+      const { layer, head } = selection;
+      return { text: several ? name : _('Head {name}', { name: shortHead(layer, head, kind.kind) }), name };
     }
     case 'layer':
       return { text: _('Layer {n}', { n: selection.layer + 1 }) };

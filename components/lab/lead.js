@@ -45,7 +45,8 @@ function modelEntries({ data, send, refresh }) {
       refresh();
     },
   });
-  return [entry(model), ...models.filter(({ name }) => name !== model.name).map(entry)];
+  const own = models.find(({ name }) => name === model.name) ?? model;
+  return [own, ...models.filter(each => each !== own)].map(entry);
 }
 
 function whoseEntries(state) {
@@ -127,11 +128,10 @@ export function createLegend(state) {
 function showTargets(state, element, { token, choices }) {
   const waiting = state.waiting().findLast(({ type }) => type === 'contribution');
   const chosen = waiting ? waiting.token : token.id;
-  const one = choices.length < 2;
   setChildren(element, [chosen, choices], () =>
     choices.map(({ id, label }) => {
       const word = make('bdi', { className: 'serif', textContent: tokenText(label), translate: false, dir: 'auto' });
-      if (one) return word;
+      if (choices.length < 2) return word;
       const button = make('button', { attributes: { 'aria-pressed': id === chosen } }, word);
       button.onclick = () => {
         state.send({ type: 'contribution', token: id });

@@ -121,7 +121,7 @@ function barUnit({ arrays }) {
 
 const BASELINE = 30; // px from the top of a tile down to the baseline of its bar
 
-function headBars({ data, places, marks }, row, unit) {
+function headBars({ data, marks }, row, unit) {
   const now = data.arrays[`stubs.${row.kind}`];
   if (!now) return;
   const before = data.arrays[`stubs_before.${row.kind}`];
@@ -135,7 +135,6 @@ function headBars({ data, places, marks }, row, unit) {
       unit,
     });
   });
-  return places;
 }
 
 /** Draws a bar of a contribution: up and solid for, down and hatched against; a tick marks the value before a change. */

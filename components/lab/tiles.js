@@ -133,8 +133,7 @@ const several = ({ kinds }) => kinds.length > 1;
 /** Returns the name of a tile for screen readers: Layer 3, head 5, pruned, contribution 0, before +1.73. */
 function tileName({ arrays, kinds }, { kind, layer }, head, state, titled) {
   const { heads, title } = kinds.find(each => each.kind === kind);
-  const index = layer * heads + head;
-  const value = name => arrays[name]?.data[index];
+  const value = name => arrays[name]?.data[layer * heads + head];
   const parts = [
     ...(titled ? [title] : []),
     _('Layer {layer}, head {head}', { layer: layer + 1, head: head + 1 }),

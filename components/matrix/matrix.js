@@ -37,12 +37,12 @@ export function createMatrix(state, before = [], after = []) {
     element.replaceChildren(
       ...before,
       make('p', { className: 'lead serif', textContent: about }),
+      make('p', { className: 'note', textContent: note }),
       make(
         'div',
         { className: 'scrolls' },
         make('table', {}, make('thead', {}, make('tr', {}, make('td'), ...heads)), make('tbody', {}, ...bodies)),
       ),
-      make('p', { className: 'note', textContent: note }),
       ...after,
     );
   };

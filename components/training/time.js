@@ -97,6 +97,7 @@ function drawing(data, index, width) {
       line(share, 'grid'),
       text(edges.left - 8, y(share) + 4, `${100 * share}%`, 'end'),
     ]),
+    text(edges.left + 6, y(1) + 14, _('right answers'), 'start'),
     ...axisTicks(0, steps, 6).map(tick => text(x(tick), height - 6, tick, 'middle')),
     line(baseline.share, 'baseline'),
     text(edges.right, y(baseline.share) - 5, baseline.text, 'end'),

@@ -33,7 +33,7 @@ def _cell(values: list[float]) -> dict[str, Any]:
     mean, low, high = recorded.interval(values)
     seeds = ngettext("{n} seed", "{n} seeds", len(values))
     ends = " – ".join(dict.fromkeys((share(low), share(high))))
-    return {"share": share(mean), "part": mean, "range": f"{ends}, {seeds}" if len(values) > 1 else seeds}
+    return {"share": share(mean), "part": mean, "range": f"{ends}\n{seeds}" if len(values) > 1 else seeds}
 
 
 def share(value: float) -> str:

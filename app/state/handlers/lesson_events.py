@@ -52,7 +52,8 @@ def leave_lesson(page: str = "") -> None:
     """
     past = history()
     kept = settled(past.present, visit.current().aside or past.present)
-    past.do(replace(kept, page=page or _work_page(kept.page), lesson=None, answer=""))
+    page = page or (FIRST_PAGE if kept.page == START else kept.page)
+    past.do(replace(kept, page=page, lesson=None, answer=""))
     visit.current().aside = None
 
 
@@ -61,10 +62,6 @@ def restart() -> None:
     """Opens the experiment of the start page again."""
     first = settled(history().present, opened_by(None))
     history().do(replace(first, lesson=None, answer=""))
-
-
-def _work_page(page: str) -> str:
-    return FIRST_PAGE if page == START else page
 
 
 def on_lessons(event: dict[str, Any]) -> None:

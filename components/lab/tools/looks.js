@@ -28,6 +28,7 @@ function draw(place, api) {
       : null;
   const views = tool?.views ?? ['used', 'computed'];
   const off = view === 'used' && state.gate === 0;
+  const names = off && !state.constant ? { used: VIEWS.computed, constant: VIEWS.constant } : VIEWS; // none is used
   place.append(
     heading(
       [
@@ -39,7 +40,7 @@ function draw(place, api) {
       '',
       choice(
         _('Pattern'),
-        views.map(each => [each, _(VIEWS[each])]),
+        views.filter(each => names[each]).map(each => [each, _(names[each])]),
         view,
         value => api.set('view', value),
       ),
