@@ -24,7 +24,6 @@ import { createSteps } from './steps.js';
 
 const WIDEST = 8; // layers from which the inspector stands beside the picture
 const HEADER = 54; // px
-const BUTTONS = 165; // px from the inspector's upper edge to the lower edge of the selected heads' buttons
 const NARROW = 1040; // px of a window in which a translator's answer stands above its picture
 const LAST = -1; // `look` of the word whose prediction is shown
 
@@ -254,7 +253,8 @@ function fit(state, data) {
     element.getBoundingClientRect(),
   );
   const zoom = state.root.currentCSSZoom ?? 1;
-  const end = inspector.top < board.bottom ? stage.bottom : inspector.top + BUTTONS * zoom;
+  const buttons = Number.parseFloat(getComputedStyle(state.root).getPropertyValue('--buttons')); // their lower edge
+  const end = inspector.top < board.bottom ? stage.bottom : inspector.top + buttons * zoom;
   const height = (innerHeight - HEADER + stage.top - end + board.height) / zoom;
   const rooms = state.pictures.map(picture => picture.room(height));
   const [row, head] = [0, 1].map(side => Math.min(...rooms.map(room => room[side])));

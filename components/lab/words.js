@@ -34,6 +34,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
   const strip = createStrip(state, row);
   let words = []; // {button, share}
   let built = '';
+  let isSplit = false;
   let isWrapped = false;
   let patches = null; // {columns, before} of a picture, whose patches are the words
 
@@ -99,6 +100,9 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
       return words;
     },
     get wraps() {
+      return isSplit;
+    },
+    get isWrapped() {
       return isWrapped;
     },
     /** Creates the words again if the tokens changed; returns whether they did. */
@@ -140,6 +144,12 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
         }
       }
       wrap(wraps, tokens[row]);
+    },
+    /** Measures whether the words, and not only the guess, stand in several lines. */
+    split() {
+      const [first, last] = [words[0], words.at(-1)].map(each => each?.button.getBoundingClientRect().top);
+      isSplit = isWrapped && last > first + 9;
+      return isSplit;
     },
     show(data, shown) {
       const isKeys =
