@@ -108,7 +108,7 @@ export function createField(state) {
       const most = mostForgetful(data.arrays.mask, view.look + 1);
       forgets.hidden = !most;
       if (most) {
-        setText(forgets, _('Layer {layer} hides {hidden} of {count} words', { ...most, layer: most.layer + 1 }));
+        setText(forgets, _('Layer {layer} hides {hidden} of {count} tokens', { ...most, layer: most.layer + 1 }));
         setAttribute(forgets, 'data-layer', most.layer);
       }
       const message = [data.notice?.message, ...(data.problems ?? [])].filter(Boolean).join(' ');

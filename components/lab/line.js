@@ -85,7 +85,7 @@ function drawMlps({ data, places: { x }, marks }, tops, ys, unit) {
   });
 }
 
-function drawGuesses({ data, places: { x, trunk, width }, marks }, tops, lens, widths) {
+function drawGuesses({ places: { x, trunk, width }, marks }, tops, lens, widths) {
   const answer = wordText(lens.token);
   const left = x + trunk / 2 + 2;
   tops.slice(0, -1).forEach(({ layer, bus }, index) => {
@@ -108,7 +108,6 @@ function drawGuesses({ data, places: { x, trunk, width }, marks }, tops, lens, w
   });
   const top = tops.at(-2);
   if (top) marks.mark('rule', 'path', { class: 'rule', d: `M${px(left)} ${px(top.bus - NODE - 22)}H${px(width)}` });
-  return data;
 }
 
 const PIECES = [{ class: 'label' }, { class: 'share', dx: 8 }, { class: 'share', dx: 10 }];

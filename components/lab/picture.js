@@ -142,7 +142,7 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
       element.classList.remove('wraps'); // wrapped words have another width than the line that is measured
       memory?.fit(data, { mustWrap: narrow, isEnd: false });
       words.fit(data, { mustWrap: narrow, isEnd });
-      element.classList.toggle('wraps', words.isWrapped && !narrow); // it changes the positions that `measure` reads
+      element.classList.toggle('wraps', words.element.classList.contains('wrapped') && !narrow); // it changes the positions that `measure` reads
       element.classList.toggle('split', words.split() && !narrow);
     },
     /** Returns the largest height of a row, and the largest width of a head, for `height` px of rows and words. */

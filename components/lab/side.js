@@ -5,19 +5,8 @@ import { formatShare } from '../core/stage/sentences.js';
 import { SCOPES } from '../core/stage/tools.js';
 import { _ } from '../core/texts.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
-import { svgElement } from '../widgets/menu.js';
 import { addTip } from '../widgets/tip.js';
 import { sentence, wordElement } from './tools/parts.js';
-
-// The shapes of the three states, in boxes of 14 by 14.
-const SHAPES = {
-  live: 'M1 9c2-8 4-8 6-2s4 5 6-2',
-  constant: 'M2 5h10M2 9h10',
-  pruned: 'M1 7h3M10 7h3M8.500 2.500l-3 9',
-};
-
-const shape = name =>
-  svgElement(['svg', { viewBox: '0 0 14 14', 'aria-hidden': 'true', class: 'shape' }, ['path', { d: SHAPES[name] }]]);
 
 /** Creates the column: {element, show(data, now, thing)}. */
 export function createSide(send) {
@@ -31,7 +20,6 @@ export function createSide(send) {
         onclick: () => element.getAttribute('aria-disabled') !== 'true' && act(),
         attributes: { 'aria-keyshortcuts': key },
       },
-      shape(name),
       make('span', { textContent: text }),
     );
     return addTip(element, name === 'pruned' ? 'prune' : name);
@@ -112,7 +100,7 @@ function headsTitle(thing, selection, { title, layers, heads }, several) {
   const { layer } = selection;
   const block = several ? `${title} · ` : '';
   if (thing === 'all') return block + _('All {n} heads are', { n: layers * heads });
-  if (thing === 'layer') return block + _('Layer {layer} ({n} heads) are', { layer: layer + 1, n: heads });
+  if (thing === 'layer') return block + _('The {n} heads of layer {layer} are', { layer: layer + 1, n: heads });
   const name = scopeName(selection, several ? title : '');
   return selection.scope === 'head' ? _('{name} is', { name }) : _('{name} are', { name });
 }
@@ -168,7 +156,7 @@ function answerFacts(data) {
     grey(
       data.changed
         ? _('Moved by {kl} nats (KL divergence)', { kl: answer.kl.toFixed(2) })
-        : _('Nothing is changed yet.'),
+        : _('The model is unchanged.'),
     ),
   );
   return { name: sentence(_('Answer {word}'), { word: wordElement(best.label) }), nodes };

@@ -102,9 +102,6 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
     get wraps() {
       return isSplit;
     },
-    get isWrapped() {
-      return isWrapped;
-    },
     /** Creates the words again if the tokens changed; returns whether they did. */
     build({ tokens, picture, arrays }) {
       const key = JSON.stringify([tokens[row], arrays.picture && Array.from(arrays.picture.data.slice(-END))]);
@@ -160,6 +157,9 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
         state.overlay.mask && isKeys && data.arrays.mask
           ? hiddenWords(data.arrays.mask, shown.selection.layer, words.length)
           : [];
+      const isCrowded = index => // the number of a short word would touch the larger one beside it
+        data.tokens[row][index].trim().length < 3 &&
+        [index - 1, index + 1].some(near => numbered.includes(near) && weights[near] > weights[index]);
       words.forEach(({ button, share }, index) => {
         const weight = weights?.[index] ?? 0;
         const tinted = weight >= SHOWN && shown.used && !hidden.length;
@@ -175,7 +175,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
         button.classList.toggle('unused', Boolean(weights) && !shown.used && weight > UNUSED);
         button.classList.toggle('forgotten', hidden.includes(index));
         button.classList.toggle('later', shown.atRow === row && row === 'target' && index > shown.at);
-        setText(share, numbered.includes(index) && !hidden.length ? formatShare(weight) : '');
+        setText(share, numbered.includes(index) && !hidden.length && !isCrowded(index) ? formatShare(weight) : '');
         setAttribute(button, 'aria-pressed', looks);
         button.tabIndex = (shown.queries === row ? looks : index === 0) ? 0 : -1;
         if (tinted) setAttribute(button, 'aria-label', `${tokenText(data.tokens[row][index])} ${formatShare(weight)}`);

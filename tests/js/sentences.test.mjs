@@ -70,15 +70,15 @@ test('a share is 0% or 100% only if it is', () => {
 });
 
 test('without changes the caption names the answer and where the head looks', () => {
-  assert.equal(caption(payload()), 'The next word is ball. Layer 2, head 3 looks at ball, 70%.');
+  assert.equal(caption(payload()), 'The best guess is ball. Layer 2, head 3 gives ball 70% of its attention.');
   assert.equal(
     caption(payload(), { selection: { ...HEAD, scope: 'row' } }),
-    'The next word is ball. Layer 2 looks most at ball, 70% on average.',
+    'The best guess is ball. The heads of layer 2 look most at ball, 70% on average.',
   );
-  assert.equal(caption(payload(), { row: null }), 'The next word is ball.');
-  assert.equal(caption(payload({ answer: null })), 'Layer 2, head 3 looks at ball, 70%.');
+  assert.equal(caption(payload(), { row: null }), 'The best guess is ball.');
+  assert.equal(caption(payload({ answer: null })), 'Layer 2, head 3 gives ball 70% of its attention.');
   const masked = payload({ model: { title: 'Softmax', kind: 'masked' } });
-  assert.match(caption(masked), /^The hidden word is ball\. /);
+  assert.match(caption(masked), /^The best guess is ball\. /);
 });
 
 test('tokens in a sentence keep their own look, whatever they contain', () => {
@@ -102,12 +102,12 @@ test('with bars the caption names the heads that push most', () => {
     arrays: { 'stubs.decoder': { data: [0, 0.5, 0, 0, 2, -3] }, 'stubs.mlp': { data: [0.1, 1] } },
   });
   const push = () => caption(data, { contributions: true });
-  assert.equal(push(), 'The next word is ball. Of the heads, dec. L2·H2 and dec. L1·H2 push most directly.');
+  assert.equal(push(), 'The best guess is ball. Of the heads, dec. L2·H2 and dec. L1·H2 push most directly.');
   data.arrays['stubs.decoder'].data[1] = 0.1;
-  assert.equal(push(), 'The next word is ball. Of the heads, dec. L2·H2 pushes most directly.');
+  assert.equal(push(), 'The best guess is ball. Of the heads, dec. L2·H2 pushes most directly.');
   data.arrays['stubs.decoder'].data[4] = -1;
   data.arrays['stubs.decoder'].data[1] = -1;
-  assert.equal(push(), 'The next word is ball. Layer 2, head 3 looks at ball, 70%.');
+  assert.equal(push(), 'The best guess is ball. Layer 2, head 3 gives ball 70% of its attention.');
 });
 
 const PRUNED = answer([0.66, 0.2], [0.2, 0.3]);
@@ -147,12 +147,12 @@ test('a model without predictions has a vector that moves', () => {
 });
 
 test('the caption names the looking word where another word predicts', () => {
-  assert.equal(caption(payload()), 'The next word is ball. Layer 2, head 3 looks at ball, 70%.');
-  assert.match(caption(payload(), { query: 1 }), / From red, layer 2, head 3 looks at ball, 70%\.$/);
+  assert.equal(caption(payload()), 'The best guess is ball. Layer 2, head 3 gives ball 70% of its attention.');
+  assert.match(caption(payload(), { query: 1 }), / From red, layer 2, head 3 gives ball 70% of its attention\.$/);
   const all = { ...HEAD, scope: 'all' };
   assert.match(
     caption(payload(), { query: 1, selection: all }),
-    / From red, all heads look most at ball, 70% on average\.$/,
+    / From red, ball gets most attention on average, 70%\.$/,
   );
 });
 
@@ -188,5 +188,5 @@ test('the caption of a translator says what it writes, and of a hidden answer no
   assert.equal(caption(written('Die Katze.', 'Die Katze.')), 'It still writes Die Katze.');
   assert.equal(caption(written('Die Katze.', 'Der Hund.')), 'It writes Der Hund. instead of Die Katze.');
   const hidden = payload({ hidden: true, changed: true, answer: null });
-  assert.equal(caption(hidden), 'Layer 2, head 3 looks at ball, 70%.');
+  assert.equal(caption(hidden), 'Layer 2, head 3 gives ball 70% of its attention.');
 });

@@ -36,7 +36,7 @@ def content(view: View, tool: Tool) -> Content:
                                      act={"type": "choose", "name": name, "value": 0}, many=True))
     heads, rest, total, about = (_direct if measure == DIRECT else _relevance)(view, token["id"], against)
     title = parts.title(parts.said(_("Who wrote {word}?"), word=parts.word(token["label"])), _(
-        "shares of its logit, {total} in all. Contribution is not cause: prune to test.", total=number(total, "+.2f")))
+        "its logit: {total}. Contribution is not cause: prune to test.", total=number(total, "+.2f")))
     if measure == TOKENS:
         relevance = _found(view, token["id"], against)
         values = [(parts.word(label), float(value)) for row, by_token in relevance.rows.items()

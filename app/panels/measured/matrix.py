@@ -23,7 +23,7 @@ def table() -> dict[str, Any]:
     return {"columns": columns, "rows": rows,
             "about": _("Share of right answers after {n:,} steps of training. Press one to watch.",
                        n=STEPS),
-            "note": _("Below: the 90% interval over three or more seeds.")}
+            "note": _("Small numbers: the 90% interval over three or more seeds.")}
 
 
 def _cell(values: list[float]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     was, now = (f"{float(each.distribution[token]):.0%}" for each in (old, new))
     return [start.part(
         key="start", title=_("What does a model look at before it answers?"),
-        about=_("A small language model adds the next word."),
+        about=_("A small language model guesses the next word."),
         words=[{"text": text, "weight": round(float(weight), 4)}
                for text, weight in zip(spelt(before.tokens), row, strict=True)],
         answer=spelt([new.names[token]])[0], chance=_("{now}, was {was}", now=now, was=was) if plan else now,
@@ -54,10 +54,10 @@ def _says(head: Address, plan: HeadPlan, answer: str, was: str, now: str, most: 
     _kind, layer, index = head
     if plan:
         return _("The answer stays *{answer}*, less surely: {was} → *{now}*. {n} other heads in layer {layer} still "
-                 "look back. What if none could?", answer=answer, was=was, now=now,
+                 "look back. What if the whole layer were off?", answer=answer, was=was, now=now,
                  n=heads - 1, layer=layer + 1)
     return _("It looks back with *heads*. Head {head} of layer {layer} takes {share} from one word: *{word}*. What "
-             "if this head could not look back?", head=index + 1, layer=layer + 1,
+             "if we switch this head off?", head=index + 1, layer=layer + 1,
              share=f"{most:.0%}", word=answer)
 
 
@@ -74,6 +74,6 @@ def _ways() -> list[Way]:
     first = lesson(ORDER[0])
     return [{"title": _("Lesson 1: {title}", title=_(first.title)),
              "line": _("{n} minutes, from the beginning", n=first.minutes), "event": {"type": "lesson"}},
-            {"title": _("Watch it learn"), "line": _("See its heads form"),
+            {"title": _("Watch it learn"), "line": _("Which attention learns what?"),
              "event": {"type": "training"}},
             {"title": _("Open the lab"), "line": _("Every head, every number"), "event": {"type": "lab", "plan": ""}}]

@@ -132,10 +132,9 @@ function writtenSentence({ before, after }) {
 
 function answerSentence(kind, { label }) {
   const slots = { answer: word(label, 'answer') };
-  if (kind === 'masked') return { text: _('The hidden word is {answer}.'), slots };
   if (kind === 'lookup') return { text: _('The answer is {answer}.'), slots };
   if (kind === 'picture') return { text: _('It sees: {answer}.'), slots };
-  return { text: _('The next word is {answer}.'), slots };
+  return { text: _('The best guess is {answer}.'), slots };
 }
 
 function lookSentence({ kinds, tokens }, { selection, row, used, queries, query, atRow, at }) {
@@ -151,14 +150,14 @@ function lookSentence({ kinds, tokens }, { selection, row, used, queries, query,
     from: word(tokens[queries][query] ?? '', 'word'),
   };
   if (queries !== atRow || query !== at) {
-    if (scope === 'all') return { text: _('From {from}, all heads look most at {word}, {share} on average.'), slots };
+    if (scope === 'all') return { text: _('From {from}, {word} gets most attention on average, {share}.'), slots };
     if (scope === 'row')
-      return { text: _('From {from}, layer {layer} looks most at {word}, {share} on average.'), slots };
-    return { text: _('From {from}, layer {layer}, head {head} looks at {word}, {share}.'), slots };
+      return { text: _('From {from}, the heads of layer {layer} look most at {word}, {share} on average.'), slots };
+    return { text: _('From {from}, layer {layer}, head {head} gives {word} {share} of its attention.'), slots };
   }
-  if (scope === 'all') return { text: _('All heads look most at {word}, {share} on average.'), slots };
-  if (scope === 'row') return { text: _('Layer {layer} looks most at {word}, {share} on average.'), slots };
-  return { text: _('Layer {layer}, head {head} looks at {word}, {share}.'), slots };
+  if (scope === 'all') return { text: _('On average, {word} gets most attention, {share}.'), slots };
+  if (scope === 'row') return { text: _('The heads of layer {layer} look most at {word}, {share} on average.'), slots };
+  return { text: _('Layer {layer}, head {head} gives {word} {share} of its attention.'), slots };
 }
 
 const SECOND = 0.2; // logits below which only the first head is named

@@ -20,7 +20,7 @@ function draw(place, api) {
   const row = Array.from({ length: now.look + 1 }, (_each, j) => mask.data[layer * mask.shape[1] + j] / data.mask_step);
   const hidden = hiddenWords(mask, layer, now.look + 1).length;
   const title = hidden
-    ? _('Layer {layer} hides {n} of {count} words from {word}')
+    ? _('Layer {layer} hides {n} of {count} tokens from {word}')
     : _('Layer {layer} hides nothing from {word}');
   const rows = largest(row, ROWS).filter(({ value }) => value > 0);
   const most = Math.max(FULL, ...row);

@@ -50,10 +50,10 @@ function draw(place, api) {
   );
 }
 
-/** Returns a pattern: its matrix, the row of the looking word as bars, and the row's entropy. */
-export function patternOf(api, byte, off) {
+/** Returns a pattern: its matrix, the row of the looking word (`exact`, or from bytes) as bars, and its entropy. */
+export function patternOf(api, byte, off, exact = null) {
   const { now, kind, queries, keys } = api;
-  const row = Float64Array.from(keys, (_key, j) => weightOf(byte(now.look, j) ?? 0));
+  const row = exact ?? Float64Array.from(keys, (_key, j) => weightOf(byte(now.look, j) ?? 0));
   const reach = kind.causal ? now.look + 1 : keys.length;
   const strongest = largest(row, ROWS).filter(({ value }) => value > 0);
   return make(
@@ -78,7 +78,7 @@ export function patternOf(api, byte, off) {
         { most: 1, off },
       ),
       note(
-        _('Spread {entropy} of at most {most} nats (entropy). Rows look.', {
+        _('Spread {entropy} of at most {most} nats (entropy). Each row looks at the columns.', {
           entropy: entropy(row).toFixed(2),
           most: Math.log(Math.max(1, reach)).toFixed(2),
         }),

@@ -1,6 +1,6 @@
 // Where do its heads look? The mean pattern of a layer's heads, or of all heads of a block.
 
-import { weightOf } from '../../core/stage/weights.js';
+import { selectedRow, weightOf } from '../../core/stage/weights.js';
 import { _ } from '../../core/texts.js';
 import { patternOf } from './looks.js';
 import { headBytes, mapBytes } from './matrix.js';
@@ -17,6 +17,9 @@ function draw(place, api) {
     tool && data.selection.kind === kind.kind && (thing === 'all' || data.selection.layer === layer)
       ? data.arrays['map.mean']
       : null;
+  const scope = thing === 'layer' ? 'row' : 'all';
+  const whole = heads.every(({ gate }) => gate === 1); // the words have the same numbers
+  const exact = whole ? selectedRow(data, now.heads[kind.kind], { ...now.selection, scope }, now.look).row : null;
   const byte = map ? mapBytes(map, api.queries.length, api.keys.length) : meanBytes(data, kind, heads);
   place.append(
     heading(
@@ -25,7 +28,7 @@ function draw(place, api) {
       }),
       _('mean of {n} heads', { n: heads.length }),
     ),
-    ...(byte ? [patternOf(api, byte, off)] : []),
+    ...(byte ? [patternOf(api, byte, off, exact)] : []),
   );
 }
 
