@@ -32,7 +32,7 @@ def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title:
         y=alt.Y("name:N", sort=list(order), title=None, axis=alt.Axis(domain=False, ticks=False, grid=True,
                                                                       labelLimit=260, titleX=0)),
         x=alt.X("value:Q", title=title, scale=alt.Scale(zero=False, nice=True),
-                axis=alt.Axis(format=".2~%", tickCount=8) if percent else alt.Axis(tickCount=8)),
+                axis=alt.Axis(format=".2~%" if percent else alt.Undefined, tickCount=8, labelFlush=False)),
         color=alt.Color("which:N", legend=legend, scale=alt.Scale(
             domain=names, range=[colour(which, theme) for which, _shape in styles.values()])),
         opacity=alt.condition(picked, alt.value(1), alt.value(0.12)))

@@ -43,7 +43,7 @@ def _about(statement: Statement) -> str:
         return _(statement.contrast)
     values = {"contrast": _(statement.contrast), "bound": verdict.bound_text, "unit": _(verdict.unit)}
     return (_("{contrast}; limit {bound} {unit}", **values) if verdict.is_limit else
-            _("{contrast}; margin {bound} {unit}", **values)).rstrip()
+            _("{contrast}; margin {bound} {unit}", **values)).rstrip().replace(" %", "%")
 
 
 def plot(verdict: Verdict) -> dict[str, Any] | None:
@@ -90,7 +90,7 @@ def _word(verdict: Verdict) -> str:
     if verdict.bound is None or not verdict.is_limit or verdict.word not in (HOLDS, ONCE):
         return _(verdict.word)
     return _("{verdict}: inside the limit of {bound} {unit}", verdict=_(verdict.word),
-             bound=verdict.bound_text, unit=_(verdict.unit)).rstrip()
+             bound=verdict.bound_text, unit=_(verdict.unit)).rstrip().replace(" %", "%")
 
 
 def _facts(statement: Statement) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 // tool, and the tools as questions.
 
 import { scopeName } from '../core/head_state.js';
-import { formatShare, shortHead } from '../core/stage/sentences.js';
+import { formatShare, shortHead, wordText } from '../core/stage/sentences.js';
 import { firstTool, openTool, SCOPES, settingOf, THINGS, thingOfTool } from '../core/stage/tools.js';
 import { currentView } from '../core/stage/view.js';
 import { _ } from '../core/texts.js';
@@ -310,7 +310,7 @@ function tabName(thing, data, now) {
       const rows = data.answer?.rows;
       if (!rows?.length) return { text: _('Answer') };
       const { label, after } = rows.reduce((best, row) => (row.after > best.after ? row : best));
-      return { text: _('Answer'), word: label, share: ` ${formatShare(after)}` };
+      return { text: _('Answer'), word: wordText(label), share: ` ${formatShare(after)}` };
     }
   }
 }

@@ -134,13 +134,6 @@ export const curveKey = (curves, chosen, act) =>
     ),
   );
 
-const SHAPES = [
-  (x, y, r) => ['circle', { cx: x, cy: y, r }],
-  (x, y, r) => ['path', { d: `M${x} ${y - r - 1}L${x + r + 1} ${y}L${x} ${y + r + 1}L${x - r - 1} ${y}Z` }],
-  (x, y, r) => ['path', { d: `M${x} ${y - r - 1}L${x + r + 1} ${y + r}H${x - r - 1}Z` }],
-  (x, y, r) => ['rect', { x: x - r, y: y - r, width: 2 * r, height: 2 * r }],
-];
-
 /**
  * Creates a scatter of heads; a press selects a head. The four outermost heads and the selected one have their names.
  * @param {{layer: number, head: number, x: number, y: number, name: string}[]} heads
@@ -155,12 +148,11 @@ export function scatter(heads, { label, xName, yName, selected, act }) {
       const [x, y] = [scale.x(head.x), scale.y(head.y)];
       const [side, anchor] = x > WIDTH - RIGHT - 40 ? [-1, 'end'] : [1, 'start']; // right of it, the axis has its name
       const isSelected = head.layer === selected.layer && head.head === selected.head;
-      const [tag, attributes] = SHAPES[head.layer % SHAPES.length](x, y, isSelected ? 7 : 4.5);
       return [
         'g',
         { class: isSelected ? 'dot chosen' : 'dot', 'data-head': `${head.layer}.${head.head}` },
         ['title', {}, `${head.name}: ${xName} ${head.x.toFixed(3)}, ${yName} ${head.y.toFixed(3)}`],
-        [tag, attributes],
+        ['circle', { cx: x, cy: y, r: isSelected ? 7 : 4.5 }],
         ...(isSelected || named.has(head) ? [text(x + side * 10, y + 4, head.name, { 'text-anchor': anchor })] : []),
       ];
     }),
