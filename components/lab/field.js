@@ -9,6 +9,8 @@ import { createMenu } from '../widgets/menu.js';
 const PAUSE = 250; // ms without a key after which the text is computed
 const MOST = 200_000; // UTF-16 units of a text, as MAX_TEXT of app/state/lab_state.py
 
+const UNKNOWN = '[?]';
+
 /** Creates {element, show(data, view), box}. */
 export function createField(state) {
   const box = make('input', {
@@ -48,6 +50,7 @@ export function createField(state) {
   const typed = make('label', { className: 'field' }, make('span', { textContent: _('Text') }), box, examples.element);
   const element = make('div', { className: 'field-row' }, typed, upload, note, notice, actions);
   let shown = ''; // the text that was typed here or set by `show`
+  let hidden = ''; // the hidden word of a lesson in its brackets; the field shows UNKNOWN until the answer is shown
   let composing = false; // an input method composes letters into characters
   let timer = 0;
 
@@ -58,7 +61,8 @@ export function createField(state) {
     if (text.length < count) box.value = text;
     else if (text === shown) return;
     shown = text;
-    state.send({ type: 'text', text, ...(text.length < count && { count }) });
+    const whole = hidden ? text.replace(UNKNOWN, () => hidden) : text;
+    state.send({ type: 'text', text: whole, ...(text.length < count && { count }) });
     state.refresh();
   };
   box.addEventListener('beforeinput', event => {
@@ -93,14 +97,15 @@ export function createField(state) {
     },
     show(data, view) {
       const newest = state.waiting().findLast(({ type }) => type === 'text');
-      const text = newest ? newest.text : data.text;
+      const whole = newest ? newest.text : data.text;
+      hidden = (data.lesson && data.hidden && whole?.match(/\[[^\]]+\]/)?.[0]) || '';
+      const text = hidden ? whole.replace(hidden, UNKNOWN) : whole;
       const isTyping = box.getRootNode().activeElement === box && box.value !== shown;
       if (text !== shown && !composing && !isTyping) {
         box.value = text;
         shown = text;
       }
-      const tells = data.lesson && data.hidden && data.text?.includes('['); // the hidden word stands in the brackets
-      typed.hidden = Boolean(data.picture) || data.text === null || tells; // a notebook's cell has the text
+      typed.hidden = Boolean(data.picture) || data.text === null; // a notebook's cell has the text
       upload.hidden = !data.picture;
       examples.element.hidden = !data.examples?.length;
       const count = data.tokens.text.length;
