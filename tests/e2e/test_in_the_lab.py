@@ -62,7 +62,7 @@ def test_the_slider_over_a_training_changes_the_weights(visit: Visit):
 def test_buttons_keys_and_the_slider_change_the_computation(visit: Visit):
     page = visit(**LOOKUP)
     caption = page.locator(".caption")
-    expect(caption).to_contain_text("Layer 1, head 1 looks at")
+    expect(caption).to_contain_text("Layer 1, head 1 gives")
     tile(page, 0, 1).click()
     expect(tile(page, 0, 1)).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".side h2")).to_have_text("Layer 1, head 2 is")

@@ -70,13 +70,13 @@ test('a share is 0% or 100% only if it is', () => {
 });
 
 test('without changes the caption names the answer and where the head looks', () => {
-  assert.equal(caption(payload()), 'The best guess is ball. Layer 2, head 3 gives ball 70% of its attention.');
+  assert.equal(caption(payload()), 'The best guess is ball. Layer 2, head 3 gives 70% of its attention to ball.');
   assert.equal(
     caption(payload(), { selection: { ...HEAD, scope: 'row' } }),
     'The best guess is ball. The heads of layer 2 look most at ball, 70% on average.',
   );
   assert.equal(caption(payload(), { row: null }), 'The best guess is ball.');
-  assert.equal(caption(payload({ answer: null })), 'Layer 2, head 3 gives ball 70% of its attention.');
+  assert.equal(caption(payload({ answer: null })), 'Layer 2, head 3 gives 70% of its attention to ball.');
   const masked = payload({ model: { title: 'Softmax', kind: 'masked' } });
   assert.match(caption(masked), /^The best guess is ball\. /);
 });
@@ -107,7 +107,7 @@ test('with bars the caption names the heads that push most', () => {
   assert.equal(push(), 'The best guess is ball. Of the heads, dec. L2·H2 pushes most directly.');
   data.arrays['stubs.decoder'].data[4] = -1;
   data.arrays['stubs.decoder'].data[1] = -1;
-  assert.equal(push(), 'The best guess is ball. Layer 2, head 3 gives ball 70% of its attention.');
+  assert.equal(push(), 'The best guess is ball. Layer 2, head 3 gives 70% of its attention to ball.');
 });
 
 const PRUNED = answer([0.66, 0.2], [0.2, 0.3]);
@@ -147,8 +147,8 @@ test('a model without predictions has a vector that moves', () => {
 });
 
 test('the caption names the looking word where another word predicts', () => {
-  assert.equal(caption(payload()), 'The best guess is ball. Layer 2, head 3 gives ball 70% of its attention.');
-  assert.match(caption(payload(), { query: 1 }), / From red, layer 2, head 3 gives ball 70% of its attention\.$/);
+  assert.equal(caption(payload()), 'The best guess is ball. Layer 2, head 3 gives 70% of its attention to ball.');
+  assert.match(caption(payload(), { query: 1 }), / From red, layer 2, head 3 gives 70% of its attention to ball\.$/);
   const all = { ...HEAD, scope: 'all' };
   assert.match(
     caption(payload(), { query: 1, selection: all }),
@@ -188,5 +188,5 @@ test('the caption of a translator says what it writes, and of a hidden answer no
   assert.equal(caption(written('Die Katze.', 'Die Katze.')), 'It still writes Die Katze.');
   assert.equal(caption(written('Die Katze.', 'Der Hund.')), 'It writes Der Hund. instead of Die Katze.');
   const hidden = payload({ hidden: true, changed: true, answer: null });
-  assert.equal(caption(hidden), 'Layer 2, head 3 gives ball 70% of its attention.');
+  assert.equal(caption(hidden), 'Layer 2, head 3 gives 70% of its attention to ball.');
 });

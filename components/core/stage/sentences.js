@@ -153,11 +153,11 @@ function lookSentence({ kinds, tokens }, { selection, row, used, queries, query,
     if (scope === 'all') return { text: _('From {from}, {word} gets most attention on average, {share}.'), slots };
     if (scope === 'row')
       return { text: _('From {from}, the heads of layer {layer} look most at {word}, {share} on average.'), slots };
-    return { text: _('From {from}, layer {layer}, head {head} gives {word} {share} of its attention.'), slots };
+    return { text: _('From {from}, layer {layer}, head {head} gives {share} of its attention to {word}.'), slots };
   }
   if (scope === 'all') return { text: _('On average, {word} gets most attention, {share}.'), slots };
   if (scope === 'row') return { text: _('The heads of layer {layer} look most at {word}, {share} on average.'), slots };
-  return { text: _('Layer {layer}, head {head} gives {word} {share} of its attention.'), slots };
+  return { text: _('Layer {layer}, head {head} gives {share} of its attention to {word}.'), slots };
 }
 
 const SECOND = 0.2; // logits below which only the first head is named
