@@ -203,5 +203,5 @@ TASKS: dict[str, Task] = {task.name: task for task in (
              N_("The words do not matter."),
              "damccbifeglj", LETTERS[:13], 17),
     Count("count", N_("Count"), N_("The most frequent symbol."),
-          N_("Even attention is enough."),
+          N_("Equal attention to all is enough."),
           "bacbfbkadbgc", LETTERS[:13], 17))}

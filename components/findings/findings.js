@@ -22,7 +22,7 @@ function create(state) {
   const method = make('a', { href: `${stateQuery({ page: 'about' })}#method`, textContent: _('Method') });
   const title = make('h1', { className: 'serif', textContent: _('What papers say, and what we measured') });
   const matrix = createMatrix(state);
-  const size = make('small', { textContent: _('Small models, trained in seconds') });
+  const size = make('small', { textContent: _('trained in seconds') });
   const entry = make('summary', {}, matrixTitle(), size);
   const trained = make('details', { className: 'trained' }, entry, matrix.element);
   trained.ontoggle = () => {

@@ -53,7 +53,7 @@ export function createAnswer(state) {
     'div',
     { className: 'unknown' },
     make('span', { className: 'serif', textContent: '?' }),
-    make('span', { textContent: _('Guess first. The answer stays hidden.') }),
+    make('span', { textContent: _('Guess first.') }),
     make('button', { className: 'button small', textContent: _('Show the answer') }),
   );
   unknown.lastChild.onclick = () => state.guess(null);

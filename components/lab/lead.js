@@ -2,6 +2,7 @@
 // of the picture.
 
 import { tokenText } from '../core/format.js';
+import { selectedStates } from '../core/head_state.js';
 import { pageData } from '../core/page_data.js';
 import { captionSentences, leadSentence, selectionName } from '../core/stage/sentences.js';
 import { _ } from '../core/texts.js';
@@ -20,7 +21,8 @@ export function createLead(state) {
     elements: [lead, caption],
     close: () => [models, whose].forEach(menu => menu.close()),
     show(data, view, shown) {
-      const sentence = leadSentence(data, shown.selection, shown.used);
+      const isConstant = selectedStates(view).every(({ constant }) => constant);
+      const sentence = leadSentence(data, shown.selection, shown.used, isConstant);
       models.write(sentence.slots.model.text);
       whose.write(sentence.slots.whose.text);
       const controls = { ...(data.models && { model: models.element }), whose: whose.element };

@@ -80,7 +80,6 @@ export function createSide(send) {
     setText(remark, stateSentence(states, pressed));
   };
 
-  const facing = { word: wordFacts, answer: answerFacts };
   return {
     element,
     show(data, now, thing) {
@@ -88,7 +87,7 @@ export function createSide(send) {
       heads.hidden = !isHeads;
       facts.hidden = isHeads;
       if (isHeads) return showHeads(data, now, thing);
-      const { name, nodes } = facing[thing](data, now);
+      const { name, nodes } = (thing === 'word' ? wordFacts : answerFacts)(data, now);
       title.replaceChildren(...name);
       facts.replaceChildren(...nodes);
       return undefined;
@@ -126,15 +125,16 @@ function wordFacts(data, now) {
   if (loss !== null && loss !== undefined) {
     const old = data.losses_before?.[now.look];
     const changed = old !== null && old !== undefined && Math.abs(old - loss) >= 0.005;
-    nodes.push(big(`${changed ? `${old.toFixed(2)} → ` : ''}${loss.toFixed(2)} ${_('nats')}`));
-    nodes.push(grey(_('Loss: the model gave it {share}.', { share: formatShare(Math.exp(-loss)) })));
+    const share = value => formatShare(Math.exp(-value));
+    nodes.push(big(`${changed ? `${share(old)} → ` : ''}${share(loss)}`));
+    nodes.push(grey(_("The model's chance; loss {loss} nats.", { loss: loss.toFixed(2) })));
   }
   return { name: sentence(_('Word {word}'), { word: wordElement(words[now.look] ?? '') }), nodes };
 }
 
 function answerFacts(data) {
   const { answer, hidden } = data;
-  if (hidden) return { name: [_('Answer')], nodes: [grey(_('Guess first. The answer stays hidden.'))] };
+  if (hidden) return { name: [_('Answer')], nodes: [grey(_('Guess first.'))] };
   if (!answer?.rows?.length) {
     const moved = answer?.vector?.facts?.[0];
     const nodes = moved ? [big(formatShare(moved.after ?? 0)), grey(`${moved.name}, ${moved.unit}`)] : [];

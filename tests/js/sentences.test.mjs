@@ -164,6 +164,7 @@ test('the lead names the model and whose attention is shown', () => {
     'The Selective model reads this text. Nothing of layer 2 (3 heads) is used.',
   );
   assert.match(lead({ ...HEAD, scope: 'all' }, true), /where all heads look on average\.$/);
+  assert.match(lead(HEAD, true, true), /The tint is the constant pattern of layer 2, head 3\.$/);
   const pair = payload({
     model: { title: 'Softmax', kind: 'pair' },
     kinds: [kind('encoder', LIVE), kind('cross', LIVE)],

@@ -54,7 +54,7 @@ def pinned(view: View, among: Sequence[Tool], *errors: type[Exception]
 
 def _content(view: View, tool: Tool, errors: tuple[type[Exception], ...]) -> tuple[dict[str, Any], dict[str, ndarray]]:
     if view.state.hides_answer and (tool.thing == "answer" or tool.name in REVEALS):
-        return {"key": tool.key, "message": _("Guess first. The answer stays hidden.")}, {}
+        return {"key": tool.key, "message": _("Guess first.")}, {}
     try:
         header, arrays = tool.content(view, tool)
     except errors as error:

@@ -64,7 +64,7 @@ export function selectionName({ kind, layer, head, scope }, kinds, used = true) 
 }
 
 /** Returns the lead with the controls `model` and `whose`. */
-export function leadSentence(data, selection, used) {
+export function leadSentence(data, selection, used, isConstant = false) {
   const slots = {
     model: { text: data.model.title },
     whose: { text: selectionName(selection, data.kinds, used) },
@@ -79,7 +79,8 @@ export function leadSentence(data, selection, used) {
     selection.scope === 'all'
       ? _('The tint shows where {whose} look on average.')
       : _('The tint shows where {whose} looks.');
-  const looks = used ? tint : _('Nothing of {whose} is used.');
+  const own = isConstant ? _('The tint is the constant pattern of {whose}.') : tint;
+  const looks = used ? own : _('Nothing of {whose} is used.');
   return { text: `${reads[data.model.kind] ?? _('The {model} model reads this text.')} ${looks}`, slots };
 }
 

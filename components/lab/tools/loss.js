@@ -58,7 +58,7 @@ function draw(place, api) {
 
 function remark(words, losses, before) {
   const { mean, before: old, most } = lossSummary(losses, before);
-  if (!before || !most.length) return [_('Mean {mean} nats. Tall bars are surprises.', { mean: mean.toFixed(2) })];
+  if (!before || !most.length) return [_('Mean {mean} nats.', { mean: mean.toFixed(2) })];
   const changes = most.flatMap(({ index, change }, i) => [
     i ? ', ' : '',
     wordElement(words[index]),
