@@ -43,7 +43,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
         rouge_chart(rouge, errors, titles),
         commands.full_seeds(f"python -m studies.generated.rouge "
                             f"{' '.join(f'summary-{name}' for name in COMPARED)}",
-                            [f"summary-{name}" for name in ("softmax", *MIXED)]))
+                            [f"summary-{name}" for name in COMPARED]))
 
 
 def _alone(evidence: Evidence) -> Estimate | None:
