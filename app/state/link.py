@@ -95,7 +95,9 @@ def first_lab() -> LabState:
 
 def lab_of(state: LabState) -> LabState:
     """Returns the state on which the header's links are based: the Lab for the start page, and no lesson."""
-    return replace(state, page=LAB if state.page == START else state.page, lesson=None, answer="")
+    if state.page == START:
+        return settled(state, replace(opened_by(None), page=LAB, plan=state.plan))
+    return replace(state, lesson=None, answer="")
 
 
 def settled(state: LabState, other: LabState) -> LabState:

@@ -297,8 +297,8 @@ function tabName(thing, data, now) {
         several ? selection : { ...selection, scope: 'head' },
         data.kinds.length > 1 ? kind.title : '',
       );
-      const { layer, head } = selection;
-      return { text: several ? name : _('Head {name}', { name: shortHead(layer, head, kind.kind) }), name };
+      const short = shortHead(selection.layer, selection.head, kind.kind); // names the stack, where there are several
+      return { text: several ? name : data.kinds.length > 1 ? short : _('Head {name}', { name: short }), name };
     }
     case 'layer':
       return { text: _('Layer {n}', { n: selection.layer + 1 }) };

@@ -87,13 +87,13 @@ def test_each_way_on_opens_its_page(monkeypatch: pytest.MonkeyPatch):
     assert opened_pages == [(LAB, "constant.1"), (TRAINING, "None"), (LAB, "None")]
 
 
-def test_the_header_opens_the_lab_with_the_same_text_and_no_plan(monkeypatch: pytest.MonkeyPatch):
+def test_the_header_opens_the_lab_with_the_same_text_and_plan(monkeypatch: pytest.MonkeyPatch):
     there = read_query(dict(parse_qsl(sent(opened(page=START, plan=str(HEAD)), "bar")[0]["links"])))[0]
     past = History(opened_by(None))
     visiting(monkeypatch, past)
     lesson_events.on_start({"type": "plan", "plan": str(HEAD)})
     events.on_toolbar({"type": "page", "page": LAB})
-    assert past.present == there and (there.page, there.plan) == (LAB, HeadPlan())
+    assert past.present == there and (there.page, there.plan) == (LAB, HEAD)
 
 
 def test_another_model_leaves_the_start_page(monkeypatch: pytest.MonkeyPatch):

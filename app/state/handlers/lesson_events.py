@@ -52,8 +52,7 @@ def leave_lesson(page: str = "") -> None:
     """
     past = history()
     kept = settled(past.present, visit.current().aside or past.present)
-    page = page or (FIRST_PAGE if kept.page == START else kept.page)
-    past.do(replace(kept, page=page, lesson=None, answer=""))
+    past.do(replace(kept, page=page or (FIRST_PAGE if kept.page == START else kept.page), lesson=None, answer=""))
     visit.current().aside = None
 
 

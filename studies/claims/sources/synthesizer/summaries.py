@@ -41,8 +41,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
                checks),
         rows,
         rouge_chart(rouge, errors, titles),
-        commands.full_seeds(f"python -m studies.generated.rouge "
-                            f"{' '.join(f'summary-{name}' for name in COMPARED)}",
+        commands.full_seeds(f"python -m studies.generated.rouge {' '.join(f'summary-{name}' for name in COMPARED)}",
                             [f"summary-{name}" for name in COMPARED]))
 
 
