@@ -144,8 +144,8 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
     },
     /** Measures whether the words, and not only the guess, stand in several lines. */
     split() {
-      const [first, last] = [words[0], words.at(-1)].map(each => each?.button.getBoundingClientRect().top);
-      isSplit = isWrapped && last > first + 9;
+      const topOf = each => each?.button.getBoundingClientRect().top;
+      isSplit = isWrapped && topOf(words.at(-1)) > topOf(words[0]) + 9; // without a measurement if it is one line
       return isSplit;
     },
     show(data, shown) {
