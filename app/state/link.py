@@ -94,7 +94,7 @@ def first_lab() -> LabState:
 
 
 def lab_of(state: LabState) -> LabState:
-    """Returns the state on which the header's links are based: the Lab for the start page, and no lesson."""
+    """Returns the state of the header's links: the Lab with the start page's plan, or a step without its lesson."""
     if state.page == START:
         return settled(state, replace(opened_by(None), page=LAB, plan=state.plan))
     return replace(state, lesson=None, answer="")

@@ -9,7 +9,7 @@ import { createMenu } from '../widgets/menu.js';
 const PAUSE = 250; // ms without a key after which the text is computed
 const MOST = 200_000; // UTF-16 units of a text, as MAX_TEXT of app/state/lab_state.py
 
-const UNKNOWN = '[?]';
+const UNKNOWN = '[?]'; // stands for the hidden word
 
 /** Creates {element, show(data, view), box}. */
 export function createField(state) {

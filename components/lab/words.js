@@ -145,7 +145,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
     /** Measures whether the words, and not only the guess, stand in several lines. */
     split() {
       const topOf = each => each?.button.getBoundingClientRect().top;
-      isSplit = isWrapped && topOf(words.at(-1)) > topOf(words[0]) + 9; // without a measurement if it is one line
+      isSplit = isWrapped && topOf(words.at(-1)) > topOf(words[0]) + 9;
       return isSplit;
     },
     show(data, shown) {

@@ -1,5 +1,6 @@
 // Where do its heads look? The mean pattern of a layer's heads, or of all heads of a block.
 
+import { SCOPES } from '../../core/stage/tools.js';
 import { selectedRow, weightOf } from '../../core/stage/weights.js';
 import { _ } from '../../core/texts.js';
 import { patternOf } from './looks.js';
@@ -9,17 +10,16 @@ import { defineTool } from './registry.js';
 
 function draw(place, api) {
   const { data, now, tool, kind, thing } = api;
-  const { layer } = now.selection;
-  const layers = thing === 'layer' ? [layer] : Array.from({ length: kind.layers }, (_each, l) => l);
+  const selection = { ...now.selection, scope: SCOPES[thing] };
+  const layers = thing === 'layer' ? [selection.layer] : Array.from({ length: kind.layers }, (_each, l) => l);
   const heads = layers.flatMap(l => now.heads[kind.kind][l].map(({ gate }, head) => ({ l, head, gate })));
   const off = heads.every(({ gate }) => gate === 0);
   const map =
-    tool && data.selection.kind === kind.kind && (thing === 'all' || data.selection.layer === layer)
+    tool && data.selection.kind === kind.kind && (thing === 'all' || data.selection.layer === selection.layer)
       ? data.arrays['map.mean']
       : null;
-  const scope = thing === 'layer' ? 'row' : 'all';
   const whole = heads.every(({ gate }) => gate === 1); // the words have the same numbers
-  const exact = whole ? selectedRow(data, now.heads[kind.kind], { ...now.selection, scope }, now.look).row : null;
+  const exact = whole ? selectedRow(data, now.heads[kind.kind], selection, now.look).row : null;
   const byte = map ? mapBytes(map, api.queries.length, api.keys.length) : meanBytes(data, kind, heads);
   place.append(
     heading(
