@@ -41,9 +41,8 @@ def _about(statement: Statement) -> str:
     verdict = statement.verdict
     if verdict.bound is None:
         return _(statement.contrast)
-    values = {"contrast": _(statement.contrast), "bound": verdict.bound_text, "unit": _(verdict.unit)}
-    return (_("{contrast}; limit {bound} {unit}", **values) if verdict.is_limit else
-            _("{contrast}; margin {bound} {unit}", **values)).rstrip().replace(" %", "%")
+    values = {"contrast": _(statement.contrast), "bound": _(verdict.bound_text)}
+    return _("{contrast}; limit {bound}", **values) if verdict.is_limit else _("{contrast}; margin {bound}", **values)
 
 
 def plot(verdict: Verdict) -> dict[str, Any] | None:
@@ -89,8 +88,7 @@ def _word(verdict: Verdict) -> str:
     """Returns the verdict; of a statement with a limit that holds, also the limit, because only a bound was shown."""
     if verdict.bound is None or not verdict.is_limit or verdict.word not in (HOLDS, ONCE):
         return _(verdict.word)
-    return _("{verdict}: inside the limit of {bound} {unit}", verdict=_(verdict.word),
-             bound=verdict.bound_text, unit=_(verdict.unit)).rstrip().replace(" %", "%")
+    return _("{verdict}: inside the limit of {bound}", verdict=_(verdict.word), bound=_(verdict.bound_text))
 
 
 def _facts(statement: Statement) -> list[tuple[str, str]]:

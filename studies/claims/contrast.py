@@ -23,7 +23,7 @@ from models.storage.damage import broken
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims.evidence import Evidence, Metric
-from studies.claims.statement import BUILT, FADES, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, Verdict
+from studies.claims.statement import BUILT, FADES, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, Verdict, with_unit
 from studies.claims.statement_file import entry
 from studies.claims.verdict import FEWEST, LEVEL, TEXTS, UNKNOWN, Check, Samples, deciding, holm, table_of_parts
 
@@ -145,7 +145,7 @@ def _scaled(value: float, own: Mapping[str, object]) -> float:
 
 def shown(value: float, own: Mapping[str, object]) -> str:
     """Returns the value with its unit."""
-    return f"{_scaled(value, own):.3g} {own.get('unit', '')}".strip()
+    return with_unit(f"{_scaled(value, own):.3g}", message(str(own.get("unit", ""))))
 
 
 def trainings_needed(estimate: Estimate, margin: float | None, limit: float | None, looks: int) -> int:

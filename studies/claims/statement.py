@@ -56,8 +56,8 @@ class Verdict:
 
     @property
     def bound_text(self) -> str:
-        """The margin or limit as text. Units are in the plural, so 1 is written 1.0."""
-        return "1.0" if self.bound == 1 else f"{self.bound:.3g}"
+        """The margin or limit with its unit. Units are in the plural, so 1 is written 1.0."""
+        return with_unit("1.0" if self.bound == 1 else f"{self.bound:.3g}", self.unit)
 
     @property
     def interval(self) -> str:
@@ -66,9 +66,14 @@ class Verdict:
             return ""
         numbers = {name: f"{number:.3g}" for name, number in (
             ("value", self.value), ("low", self.low), ("high", self.high))} | {"bound": self.bound_text}
-        template = N_("{value} (90% interval {low} to {high}; limit {bound} {unit})") if self.is_limit else \
-            N_("{value} (90% interval {low} to {high}; margin {bound} {unit})")
-        return message(template, **numbers, unit=self.unit)
+        template = N_("{value} (90% interval {low} to {high}; limit {bound})") if self.is_limit else \
+            N_("{value} (90% interval {low} to {high}; margin {bound})")
+        return message(template, **numbers)
+
+
+def with_unit(number: str, unit: str) -> str:
+    """Returns a number with its unit."""
+    return message("{number} {unit}", number=number, unit=unit) if unit not in ("", "%") else number + unit
 
 
 @_STORED
