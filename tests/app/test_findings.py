@@ -146,7 +146,7 @@ def test_the_matrix_of_trainings_has_an_address_and_its_cells_open_trainings():
     for row in table["rows"]:
         for column, cell in zip(table["columns"], row["cells"], strict=True):
             values = measured[row["task"]].get(column["name"], [])
-            assert (f"{len(values)} seed" in cell["range"]) == bool(values)
+            assert (f"{len(values)} seed" in cell["range"]) == (len(values) not in (0, 3))
     with visit.use(Visit()) as now:
         before = now.history.present
         for wrong in ({}, {"task": "lookup"}, {"task": ["lookup"], "column": "even"}, {"task": "x", "column": "even"}):

@@ -5,17 +5,20 @@ from typing import Any
 from app.texts import N_, _, ngettext
 from learning import recorded
 from learning.loop import baseline
+from learning.reader import READERS
 from learning.recipe import STEPS, Recipe
-from learning.tasks import TASKS
+from learning.tasks import TASKS, Task
 from models.nets.attention import TYPES
 
 EVEN = N_("All heads constant")
+USUAL = 3  # seeds that are not written in a cell
 
 
 def table() -> dict[str, Any]:
     """Returns the accuracies of the recorded trainings: a row per task, a column per attention type."""
     measured = recorded.matrix()
-    rows = [{"task": name, "title": _(task.title), "line": _(task.needs), "baseline": share(baseline(name)),
+    rows = [{"task": name, "title": _(task.title), "line": f"{_example(task)}\n{_(task.needs)}",
+             "baseline": share(baseline(name)),
              "cells": [_cell(measured[name].get(column, [])) for column in recorded.COLUMNS]}
             for name, task in TASKS.items()]
     columns = [{"name": column, "title": _(EVEN if column == recorded.EVEN else TYPES[column].title)}
@@ -23,7 +26,7 @@ def table() -> dict[str, Any]:
     return {"columns": columns, "rows": rows,
             "about": _("Share of right answers after {n:,} steps of training. Press one to watch.",
                        n=STEPS),
-            "note": _("Small numbers: the 90% interval over three or more seeds.")}
+            "note": _("Small numbers: the 90% interval over three seeds, or as many as are written.")}
 
 
 def _cell(values: list[float]) -> dict[str, Any]:
@@ -31,9 +34,16 @@ def _cell(values: list[float]) -> dict[str, Any]:
     if not values:
         return {"share": "–", "part": 0, "range": _("not trained")}
     mean, low, high = recorded.interval(values)
-    seeds = ngettext("{n} seed", "{n} seeds", len(values))
-    ends = " – ".join(dict.fromkeys((share(low), share(high))))
-    return {"share": share(mean), "part": mean, "range": f"{ends}\n{seeds}" if len(values) > 1 else seeds}
+    lines = [" – ".join(dict.fromkeys((share(low), share(high))))] if len(values) > 1 else []
+    if len(values) != USUAL:
+        lines.append(ngettext("{n} seed", "{n} seeds", len(values)))
+    return {"share": share(mean), "part": mean, "range": "\n".join(lines)}
+
+
+def _example(task: Task) -> str:
+    """Returns the watched sequence of a task with its right answer."""
+    answer = READERS[task.name].read(task.example).targets[-1]
+    return f"{task.example} → {task.labels[answer]}"
 
 
 def share(value: float) -> str:
