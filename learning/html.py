@@ -41,10 +41,7 @@ SCRIPT = """
 def html(title: str, baseline: float, packed: Sequence[bytes]) -> str:
     """Returns HTML of a training; without scripts, as on code hosts, only its curve and its result are shown.
 
-    Args:
-        title: name of the training.
-        baseline: accuracy without attention, a line beside the curve.
-        packed: the moments, see Moment.packed.
+    `baseline` is the accuracy without attention, a line beside the curve; `packed` are the moments, see Moment.packed.
     """
     parts = [data.partition(b"\n") for data in packed]
     heads: list[dict[str, Any]] = [json.loads(line) for line, _newline, _body in parts]

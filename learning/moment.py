@@ -80,11 +80,7 @@ class Picture:
 
 
 def unpacked(data: bytes) -> Picture:
-    """Returns the content of `Moment.packed`.
-
-    Raises:
-        ValueError: the bytes are damaged.
-    """
+    """Returns the content of `Moment.packed`; damaged bytes raise ValueError."""
     line, _, body = data.partition(b"\n")
     head: dict[str, Any] = json.loads(line)
     layers, heads = head["shape"]
@@ -110,11 +106,7 @@ def joined(parts: Iterable[bytes]) -> bytes:
 
 
 def divided(data: bytes) -> Iterator[bytes]:
-    """Yields the parts that `joined` put together.
-
-    Raises:
-        ValueError: the bytes are damaged.
-    """
+    """Yields the parts that `joined` put together; damaged bytes raise ValueError."""
     place = 0
     while place < len(data):
         start = place + PREFIX

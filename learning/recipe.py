@@ -93,11 +93,7 @@ class Recipe:
 
     @classmethod
     def parse(cls, text: str) -> Recipe:
-        """Returns the recipe with this text form: the inverse of str().
-
-        Raises:
-            InputError: the text is no recipe, or the errors of Recipe.
-        """
+        """Returns the recipe with this text form, the inverse of str(), or raises InputError."""
         match = _TEXT.fullmatch(text)
         if match is None:
             raise InputError(message("{text} is no training; write it like {example}", text=_quoted(text),

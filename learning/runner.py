@@ -174,15 +174,9 @@ class Runner:
         self._changed = threading.Condition()
 
     def start(self, owner: str, recipe: Recipe, is_wanted: Callable[[], bool] = lambda: True) -> Run:
-        """Starts a run, or puts it into the queue; stops the owner's earlier run.
+        """Starts a run, or puts it into the queue; stops the owner's earlier run. A full queue raises InputError.
 
-        Args:
-            owner: the visitor.
-            recipe: the settings.
-            is_wanted: called several times per second; the run is stopped when it returns False.
-
-        Raises:
-            InputError: the queue is full.
+        `is_wanted` is called several times per second; the run is stopped when it returns False.
         """
         run = Run(self, recipe, is_wanted)
         with self._changed:

@@ -13,9 +13,7 @@ Names = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 def names_of(package: str, file: str) -> Names:
     """Returns `__getattr__`, `__dir__` and `__all__` of a package, whose stub `__init__.pyi` is the list of its names.
 
-    Args:
-        package: `__name__` of the package.
-        file: `__file__` of the package.
+    `package` and `file` are its `__name__` and `__file__`.
     """
     places = _places(package, Path(file).with_suffix(".pyi"))
 

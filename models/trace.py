@@ -173,22 +173,12 @@ class Sketch(PassResult):
 
 
 def bytes_of_maps(kinds: Iterable[Kind], lengths: Mapping[str, int]) -> int:
-    """Returns the memory of a Trace's scores and weights in bytes.
-
-    Args:
-        kinds: attention blocks.
-        lengths: name of a token sequence -> its number of tokens, or the limit of this number.
-    """
+    """Returns the memory of a Trace's scores and weights in bytes; `lengths`: token sequence -> number of tokens."""
     return sum(2 * 4 * kind.layers * kind.heads * lengths[kind.query_row] * lengths[kind.key_row] for kind in kinds)
 
 
 def sketch_of(trace: Trace, sinks: Collection[str] = ()) -> Sketch:
-    """Returns the Sketch of an existing Trace.
-
-    Args:
-        trace: the trace.
-        sinks: attention blocks with an attention sink, which is the last column of their thumbnails.
-    """
+    """Returns the Sketch of a Trace; `sinks` are blocks with an attention sink, the last column of their thumbnails."""
     small = {kind: fixed(thumbnails(maps, kind in sinks)) for kind, maps in trace.weights.items()}
     sizes = {kind: (maps.shape[-2], maps.shape[-1]) for kind, maps in trace.weights.items()}
     shared = {field.name: getattr(trace, field.name) for field in fields(PassResult)}

@@ -23,11 +23,9 @@ UNTIMED = 2  # number of untimed first steps, which compile kernels and allocate
 
 
 class Training:
-    """A training whose single steps can be timed, from the recipe's initialisation.
+    """A training whose single steps can be timed, from the initialisation of the named model's recipe.
 
-    Args:
-        name: name of the model; its recipe is used.
-        precision: a result of models.training.trainer.faster_precision.
+    `precision` is a result of models.training.trainer.faster_precision.
     """
 
     def __init__(self, name: str, precision: str) -> None:

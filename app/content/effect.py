@@ -57,14 +57,7 @@ def token_losses(lab: Lab, trace: AnyTrace) -> list[float | None]:
 
 
 def mean_loss(trace: AnyTrace) -> float | None:
-    """Returns the mean loss of the text.
-
-    Args:
-        trace: trace or sketch.
-
-    Returns:
-        Nats per token; None if no loss is known.
-    """
+    """Returns the mean loss of the text in nats per token; None if no loss is known."""
     return trace.loss if trace.loss == trace.loss else None
 
 

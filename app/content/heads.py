@@ -28,16 +28,7 @@ def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
 
 
 def log_n_note(n: int, base: int, causal: bool) -> str:
-    """Returns a sentence about the effect of the log n scale on the scores.
-
-    Args:
-        n: number of tokens of the text.
-        base: base of the logarithm, in tokens.
-        causal: True for a causal mask.
-
-    Returns:
-        The sentence in the visitor's language.
-    """
+    """Returns a sentence about the effect of the log n scale, with logarithms to `base`, on the scores of n tokens."""
     factor = f"{math.log(n) / math.log(base):.2f}"
     if not causal:
         if n <= base:
@@ -61,17 +52,7 @@ def state_of(lab: Lab, plan: HeadPlan, address: Address) -> HeadState:
 
 
 def usable(lab: Lab, plan: HeadPlan, prompt: Prompt | None = None) -> HeadPlan:
-    """Returns the part of a plan that the model can compute.
-
-    Args:
-        lab: the model.
-        plan: interventions on heads.
-        prompt: the prompt that the plan is for.
-
-    Returns:
-        The plan, without constant heads if the model has no constant matrices yet, and without patches if the prompt
-        has no second prompt.
-    """
+    """Returns the plan less constant heads that lack matrices, and less patches if there is no second prompt."""
     if prompt is not None and prompt.source is None:  # a patch takes its values from a second prompt
         plan = plan.without_patches()
     if lab.constant is not None:
@@ -80,15 +61,7 @@ def usable(lab: Lab, plan: HeadPlan, prompt: Prompt | None = None) -> HeadPlan:
 
 
 def tiles_of(seen: AnyTrace, kind: Kind) -> ndarray:
-    """Returns thumbnails of the attention maps of one block, under the plan.
-
-    Args:
-        seen: trace or sketch.
-        kind: attention block.
-
-    Returns:
-        (L, H, n, m) uint8; with one more column for a block with an attention sink.
-    """
+    """Returns thumbnails (L, H, n, m) uint8 of a block's attention maps; with one more column for an attention sink."""
     if isinstance(seen, Sketch):
         return seen.thumbnails[kind.name]
     maps = seen.weights[kind.name]

@@ -178,9 +178,6 @@ def guesses(view: View) -> dict[str, Any]:
     """Returns the prediction after each layer, and the probability of the shown token at each height.
 
     The token is the one whose logit the contributions explain, so that bars and line have one target.
-
-    Raises:
-        ValueError: the model or the text does not allow it.
     """
     before, after = view.formations
     token = shown_token(view)[0]["id"]

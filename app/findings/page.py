@@ -24,14 +24,7 @@ def page() -> None:
 
 
 def _parts(state: LabState, problems: Sequence[str], follows: bool = False, drawn: bool = False) -> list[Part]:
-    """Returns the component.
-
-    Args:
-        state: the visitor's state.
-        problems: messages about the opened link.
-        follows: True if the charts come in a later block of the same answer.
-        drawn: True to build the charts, which takes up to a second for the first visitor.
-    """
+    """Returns the component; its charts only with `drawn`, or, if it `follows`, in a later block of the same answer."""
     stamp = _stamp()
     key = _opened(state.claim, stamp)
     shown = _detail(key, stamp) | {"charts": _charts(key, stamp) if drawn else None, "follows": follows}

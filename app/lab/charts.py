@@ -12,11 +12,7 @@ from models.trace import Trace
 
 
 def of_head(view: View, link: str) -> tuple[str, bytes]:
-    """Returns the name and the content of a file with the selected head's pattern, with zoom and values at the pointer.
-
-    Raises:
-        ValueError: the text has more than figures.pattern.MOST tokens.
-    """
+    """Returns name and content of a file with the selected head's pattern, with zoom and values at the pointer."""
     kind, layer, head = view.head
     queries, keys = (spelt(view.after.rows[row]) for row in (view.kind.query_row, view.kind.key_row))
     chart = figures.attention_pattern(view.layer().weights[head], queries, keys, _("key token"), _("query token"),
@@ -26,11 +22,7 @@ def of_head(view: View, link: str) -> tuple[str, bytes]:
 
 
 def of_mask(view: View, link: str) -> tuple[str, bytes]:
-    """Returns the name and the content of a file with the mask F of the selected layer as a surface.
-
-    Raises:
-        ValueError: the model has no mask F for this text, or the text is too long.
-    """
+    """Returns the name and the content of a file with the mask F of the selected layer as a surface."""
     mask = view.after.mask if isinstance(view.after, Trace) else None
     if mask is None or not view.kind.attention.selects:
         raise ValueError(N_("This text has no mask F."))

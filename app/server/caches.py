@@ -68,9 +68,7 @@ T = TypeVar("T", bound=Sized)
 class ByteCache(Generic[T]):
     """A thread-safe cache of up to `limit` bytes that evicts the least recently used value.
 
-    Args:
-        limit: maximum bytes of all values together; the keys are not counted.
-        most: maximum number of values. Set this limit if keys are larger than values.
+    Keys are not counted; set `most`, the largest number of values, if keys are larger than values.
     """
 
     def __init__(self, limit: int, most: float = math.inf) -> None:

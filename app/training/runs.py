@@ -54,12 +54,7 @@ class Trainings:
         return time.monotonic() - self.seen < LEFT_SECONDS
 
     def start(self, owner: str, recipe: Recipe) -> None:
-        """Starts a training and stops the visitor's earlier one; does nothing if this recipe is in training.
-
-        Raises:
-            InputError: the queue is full.
-            LimitError: the visitor started too many trainings in the last minute.
-        """
+        """Starts a training and stops the visitor's earlier one; does nothing if this recipe is in training."""
         queue, old = runner(), self.runs.get(recipe)
         if queue is None or (old is not None and not old.is_over):
             return

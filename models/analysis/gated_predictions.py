@@ -64,11 +64,7 @@ class Question:
 class Gating:
     """The predictions of a text under gates.
 
-    Args:
-        kinds: the model's attention blocks.
-        gated_log_probabilities: Explainable.gated_log_probabilities of the text.
-        question: the predictions that are evaluated.
-        constant: True if a gate of 0 makes a head constant, False if it prunes the head.
+    `gated_log_probabilities` is Explainable's; a gate of 0 makes a head constant if `constant`, else prunes it.
     """
 
     def __init__(self, kinds: Sequence[Kind], gated_log_probabilities: GatedLogProbabilities,

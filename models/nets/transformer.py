@@ -52,12 +52,9 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """The base of our networks: tied embeddings and initialisation.
+    """The base of our networks: tied embeddings, and initial matrices of standard deviation `initial_std`.
 
-    Args:
-        config: the content of config.json.
-        initial_std: standard deviation of the initial matrices; None for 1 / sqrt(number of inputs) (LeCun).
-        embedding_std: standard deviation of the initial embeddings.
+    The default is 1 / sqrt(number of inputs) (LeCun).
     """
 
     def __init__(self, config: Config, initial_std: float | None = None, embedding_std: float = 0.02) -> None:

@@ -57,11 +57,7 @@ _CARD, _SEEDS, _PARTS = TypeAdapter(_Card), TypeAdapter(_Seeds), TypeAdapter(dic
 class Evidence:
     """The content of all files that verdicts depend on; each file is read once.
 
-    Args:
-        checkpoints, seeds, measurements: folders of the files; by default those of the repository.
-
-    Raises:
-        CheckpointError: a file is damaged; every method may raise this error. The message names the file.
+    A damaged file raises CheckpointError, which names it.
     """
 
     def __init__(self, checkpoints: Path | None = None, seeds: Path | None = None,

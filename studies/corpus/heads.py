@@ -66,12 +66,7 @@ def frequencies(lab: Lab, data: Path = DATA) -> ndarray:
 
 
 class Watcher:
-    """Accumulates confidences and the most attended keys of all heads, sentence by sentence.
-
-    Args:
-        lab: model.
-        rank: rank of each token id, the result of `frequencies`.
-    """
+    """Accumulates confidences and the most attended keys of all heads; `rank` is the result of `frequencies`."""
 
     def __init__(self, lab: Lab, rank: ndarray) -> None:
         self.lab, self.rank = lab, rank

@@ -107,12 +107,7 @@ def scopes_of(lab: StackLab | Seq2SeqLab, heads: dict[str, Any], gates: dict[str
 
 
 class Points:
-    """Measured points, stored in a file.
-
-    Args:
-        path: path of the file.
-        stamp: stamp of weights and options; stored points with another stamp are ignored.
-    """
+    """Measured points, stored in a file with a stamp of weights and options; points with another stamp are ignored."""
 
     def __init__(self, path: Path, stamp: Any) -> None:
         self._path, self._stamp = path, stamp
@@ -129,15 +124,7 @@ class Points:
 
 
 class Measuring:
-    """Measures the curves of one model, point by point.
-
-    Args:
-        model: the unmodified model.
-        task: task of the model.
-        batches: test texts.
-        sentences: test sentences for BLEU.
-        points: stored points.
-    """
+    """Measures the curves of one unmodified model, point by point; `sentences` are test sentences for BLEU."""
 
     def __init__(self, model: OurModel, task: Task, batches: Sequence[Batch], sentences: int, points: Points) -> None:
         self.model, self.task, self.batches, self.points = model, task, batches, points

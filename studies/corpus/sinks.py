@@ -34,11 +34,7 @@ NEARLY_CLOSED = 0.1  # gates below this value count as closed
 
 
 class Always(nn.Module):
-    """Replaces a gate's linear layer by constant logits.
-
-    Args:
-        gates: (H,) in 0 to 1.
-    """
+    """Replaces a gate's linear layer by constant logits, from gates (H,) in 0 to 1."""
 
     gates: Tensor
 

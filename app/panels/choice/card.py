@@ -9,17 +9,7 @@ from models.storage import checkpoint
 
 
 def card_of(name: str) -> dict[str, Any]:
-    """Returns card.json of a model. The model need not be loaded.
-
-    Args:
-        name: name of the model.
-
-    Returns:
-        The card.
-
-    Raises:
-        CheckpointError: the card cannot be read or lacks an entry that the panel shows.
-    """
+    """Returns card.json of a model, which need not be loaded. A damaged card raises CheckpointError."""
     return _card(name, checkpoint.stamp(checkpoint.folder_of(name)))
 
 
@@ -29,13 +19,5 @@ def _card(name: str, changed: tuple[int, ...]) -> dict[str, Any]:
 
 
 def headline(card: Mapping[str, Any], metric: dict[str, Any] | None = None) -> str:
-    """Returns a card's main metrics as a sentence.
-
-    Args:
-        card: card.json of a model.
-        metric: metrics of another seed; default: the metrics of the card.
-
-    Returns:
-        The sentence.
-    """
+    """Returns the main metrics of a card, or those of another seed, as a sentence."""
     return catalogue.metric_of(card["task"]).describe(card["metric"] if metric is None else metric)

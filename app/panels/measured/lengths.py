@@ -68,11 +68,7 @@ class Curve:
 
 
 def curves_of(name: str) -> tuple[Curve, ...]:
-    """Returns the measured curves of a model, the trained setting first; empty if the model was not measured.
-
-    Raises:
-        CheckpointError: a file is damaged.
-    """
+    """Returns the measured curves of a model, the trained setting first; empty if the model was not measured."""
     return _curves(name, store.stamp(name, "length", seeds.SEEDS / f"{name}.json"))
 
 

@@ -69,18 +69,7 @@ def _learned(lab: Lab) -> dict[str, ndarray]:
 
 
 def of_text(lab: Lab, before: AnyTrace) -> Measured:
-    """Returns the measures on the input text, cached.
-
-    Args:
-        lab: the model.
-        before: the baseline trace.
-
-    Returns:
-        The measures; for a large model only the measures that need no further forward pass.
-
-    Raises:
-        LimitError: the visitor is over the limit of passes.
-    """
+    """Returns the measures on the input text, cached; for a large model only those without a further forward pass."""
     key = (lab.identity, before.prompt)
     cached = caches.measured.find(key)
     if cached is None:

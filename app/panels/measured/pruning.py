@@ -32,11 +32,7 @@ ORDERS = {LEARNED: N_("Learned gates"), ALONE: N_("Single-head loss increase"), 
 
 
 class Orders(Mapping[str, Order]):
-    """The pruning orders of a model, by name. Each order is computed when it is first read.
-
-    Args:
-        makers: key of ORDERS -> function that returns the order. The preferred order is the first entry.
-    """
+    """The pruning orders of a model, the preferred one first. Each is computed when it is first read."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Order]]) -> None:
         self._makers = {name: functools.cache(make) for name, make in makers.items()}
@@ -167,18 +163,9 @@ def prunable(measured: dict[str, Any], factor: float) -> dict[str, int]:
 
 
 def on_this_text(lab: Lab, before: AnyTrace, chosen: Choice) -> Curve:
-    """Returns the KL divergence from the baseline prediction on the input text, for the shown order, cached.
+    """Returns rows [remaining heads, KL in nats from the baseline prediction] on the input text, for the shown order.
 
-    Args:
-        lab: the model.
-        before: the baseline trace.
-        chosen: the pruning orders.
-
-    Returns:
-        Rows [remaining heads, KL in nats]; empty if this takes too long or the model has no predictions.
-
-    Raises:
-        LimitError: the visitor is over the limit of passes.
+    Cached; empty if this takes too long or the model has no predictions.
     """
     if not has_curve_on_text(lab, before):
         return []

@@ -20,9 +20,7 @@ _WORD = re.compile(rf"\[[^\[\]]+\]|[\w{_MARKS}\u200c\u200d’'-]+")
 def words(text: str, controls: Collection[str] = ()) -> list[tuple[int, int, str, bool]]:
     """Returns (start, stop, word, True if hidden) of each word, without `[MASK]`, which hides an unknown word.
 
-    Args:
-        text: input text.
-        controls: words that the model's tokenizer reads as control tokens, for example `[SEP]`; these hide no word.
+    `controls` are words that the model's tokenizer reads as control tokens, like `[SEP]`; these hide no word.
     """
     known = (m for m in _WORD.finditer(text) if m[0] != MASK and m[0] not in controls)
     return [(m.start(), m.end(), m[0].strip("[]"), m[0].startswith("["))
@@ -30,16 +28,7 @@ def words(text: str, controls: Collection[str] = ()) -> list[tuple[int, int, str
 
 
 def with_hidden(text: str, chosen: Collection[int], controls: Collection[str] = ()) -> str:
-    """Returns the text with exactly the chosen words in brackets.
-
-    Args:
-        text: the input text.
-        chosen: indices into the result of `words`.
-        controls: as in `words`.
-
-    Returns:
-        The text.
-    """
+    """Returns the text with exactly the chosen words in brackets: indices into the result of `words`."""
     parts, last = [], 0
     for index, (start, stop, word, _hidden) in enumerate(words(text, controls)):
         parts += [text[last:start], f"[{word}]" if index in chosen else word]
@@ -48,16 +37,7 @@ def with_hidden(text: str, chosen: Collection[int], controls: Collection[str] = 
 
 
 def new_prediction(reader: Reader, text: str, chosen: Collection[int]) -> int:
-    """Returns the index of the prediction of the newly hidden word.
-
-    Args:
-        reader: tokenizes the text for the model's task.
-        text: the text before the click.
-        chosen: indices of the words that are hidden now.
-
-    Returns:
-        The index, from 0; LAST if no word is newly hidden.
-    """
+    """Returns the index of the prediction of the newly hidden word; LAST if no word is newly hidden."""
     new = [i for i, (*_at, hidden) in enumerate(words(text, reader.controls))
            if i in chosen and not hidden]
     if not new:

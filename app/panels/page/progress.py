@@ -14,12 +14,7 @@ PACE = 0.5  # seconds between two updates of the bar
 
 
 def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
-    """Displays the progress bar, which updates itself. When the job has ended, calls `on_end` and reruns the page.
-
-    Args:
-        job: the job.
-        on_end: called with the job when it has ended.
-    """
+    """Displays the progress bar, which updates itself. When the job has ended, calls `on_end` and reruns the page."""
     @st.fragment(run_every=PACE if job.running else None)
     def bar() -> None:
         session.speak()

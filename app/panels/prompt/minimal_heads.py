@@ -49,14 +49,7 @@ class Fewest:
     heads: int
 
     def answer(self, bound: float) -> int:
-        """Returns the smallest number of heads with a KL divergence within the bound.
-
-        Args:
-            bound: KL divergence in nats.
-
-        Returns:
-            Number of heads.
-        """
+        """Returns the smallest number of heads with a KL divergence within the bound, in nats."""
         return min((size for size, (divergence, _) in self.plans.items() if divergence <= bound), default=self.heads)
 
 
@@ -75,14 +68,7 @@ class Grouped:
     known: bool
 
     def of(self, name: str) -> list[tuple[str, int, int]]:
-        """Returns the heads of a group.
-
-        Args:
-            name: name of the group.
-
-        Returns:
-            Addresses.
-        """
+        """Returns the addresses of the heads of a group."""
         return [head for head, group in zip(self.heads, self.groups.names, strict=True) if group == name]
 
 

@@ -11,17 +11,9 @@ EXAMPLE = Path(__file__).parents[3] / "assets" / "picture.png"
 
 
 def read(lab: Lab, of: str = "") -> Prompt:
-    """Returns the visitor's picture, or the example, as a prompt.
+    """Returns the picture that the visitor chose for this model or the model `of`, or the example, as a prompt.
 
-    Args:
-        lab: the vision model.
-        of: name of the model for which the picture was chosen; default: this model.
-
-    Returns:
-        The prompt.
-
-    Raises:
-        InputError: the file is no valid picture, or the picture is too large.
+    A file that is no valid picture, or too large a one, raises InputError.
     """
     chosen = visitor_models.picture(of or lab.name)
     return ReadsPictures.of(lab).read_picture(EXAMPLE.read_bytes() if chosen is None else chosen)

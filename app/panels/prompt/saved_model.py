@@ -18,14 +18,9 @@ LARGEST, LARGEST_HOSTED = 2_000 * MB, 200 * MB  # most bytes of a download
 
 
 def refusal(lab: Lab, plan: HeadPlan) -> str | None:
-    """Returns the reason why the model under the plan cannot be downloaded.
+    """Returns the reason why the model under the plan cannot be downloaded, a sentence; empty if it can.
 
-    The reason is a sentence in the visitor's language, or empty if the model can be downloaded. The result is None for
-    our own models in hosted mode, where transformers would be imported only for this download.
-
-    Args:
-        lab: the model.
-        plan: interventions on heads.
+    The result is None for our own models in hosted mode, where transformers would be imported only for this download.
     """
     if hub.access().hosted and not is_foreign(lab.name):
         return None
@@ -44,22 +39,12 @@ def refusal(lab: Lab, plan: HeadPlan) -> str | None:
 
 
 def check(lab: Lab, plan: HeadPlan) -> None:
-    """Raises StructureError if the model under the plan cannot be saved, after one short pass.
-
-    Args:
-        lab: the model.
-        plan: gates of heads.
-    """
+    """Raises StructureError if the model under the plan cannot be saved, after one short pass."""
     saving.check(lab, usable(lab, plan))
 
 
 def zipped(lab: Lab, plan: HeadPlan) -> bytes:
-    """Returns the folder of the saved model as a ZIP file, without compression, because weights do not compress.
-
-    Args:
-        lab: the model.
-        plan: gates of heads.
-    """
+    """Returns the folder of the saved model as a ZIP file, without compression, because weights do not compress."""
     file = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         saving.save_pretrained(lab, folder, usable(lab, plan))

@@ -59,8 +59,7 @@ class LabView:
     def after(self, event: Mapping[str, Any], first_tools: Mapping[str, str]) -> LabView:
         """Returns the view after an untrusted event of the Lab's component; the same view if another part handles it.
 
-        Args:
-            first_tools: thing -> the tool that opens with it.
+        `first_tools`: thing -> the tool that opens with it.
         """
         name, thing = event.get("name"), event.get("thing")
         match event.get("type"):
