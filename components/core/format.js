@@ -15,11 +15,12 @@ export const visibleText = text =>
   });
 
 /**
- * Returns a token as one line: invisible characters become symbols, outer spaces are removed. A mark that belongs above
- * or below a letter stands on a dotted circle if the token has no letter before it. A joiner alone is shown as its code.
+ * Returns a token as one line: invisible characters become symbols, outer spaces are removed, a hidden word is `?`. A mark
+ * that belongs above or below a letter stands on a dotted circle if the token has no letter before it. A joiner alone is shown as its code.
  */
 export function tokenText(token) {
   const shown = visibleText(token).trim();
+  if (shown === '[MASK]') return '?';
   const seen = shown.replace(/^[\u200c\u200d](?=\u2009|$)/, sign => `⟨${sign.codePointAt(0).toString(16)}⟩`);
   return (/^\p{M}/u.test(seen) ? '\u25cc' : '') + seen || (token ? '␣' : '∅');
 }

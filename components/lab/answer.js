@@ -5,6 +5,7 @@ import { answerRows, answerSize, letters } from '../core/stage/drawing.js';
 import { answers, formatShare, formerText, vectorShift, wordText } from '../core/stage/sentences.js';
 import { _ } from '../core/texts.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
+import { createPictureKey } from './picture_key.js';
 
 const LOW = 830; // px of a window's height below which one bar less is shown
 const LONGEST = 22; // characters of an answer
@@ -15,13 +16,7 @@ function row() {
   const fill = make('i');
   const tick = make('u');
   const share = make('span', { className: 'share' });
-  const element = make(
-    'li',
-    {},
-    name,
-    make('span', { className: 'bar', attributes: { 'aria-hidden': true } }, fill, tick),
-    share,
-  );
+  const element = make('li', {}, name, make('span', { className: 'bar', 'aria-hidden': true }, fill, tick), share);
   const show = ({ label, before, after }, changed) => {
     const percent = formatShare(after);
     setText(name, wordText(label));
@@ -57,18 +52,21 @@ export function createAnswer(state) {
     make('button', { className: 'button small', textContent: _('Show the answer') }),
   );
   unknown.lastChild.onclick = () => state.guess(null);
+  const key = createPictureKey();
   const element = make(
     'section',
-    { className: 'answer', attributes: { 'aria-label': _("The model's answer") } },
+    { className: 'answer', 'aria-label': _("The model's answer") },
     line,
     list,
     vector,
     unknown,
+    key.element,
   );
   return {
     element,
     line,
     show(data, { wraps }) {
+      key.show(data, state.view);
       const found = answers(data.answer);
       line.hidden = list.hidden = !found;
       const isVector = Boolean(data.answer?.vector);

@@ -56,7 +56,7 @@ function start({ places, marks, shown, data, words }) {
   if (!word) {
     const token = data.tokens[words.row][shown.at];
     if (words.wraps && token) {
-      const label = token.trim() === '[MASK]' ? '?' : truncate(tokenText(token), LABEL);
+      const label = truncate(tokenText(token), LABEL);
       const y = bottom > low ? Math.min(low + 24, bottom - 4) : low + 24; // a picture stands at the side
       marks.mark('label', 'text', { class: 'from', x: px(x), y: px(y) }, label);
     }

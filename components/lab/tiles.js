@@ -21,11 +21,7 @@ function tile({ kind }, layer, head, numbered) {
     level,
     badge,
   );
-  const number = make('span', {
-    className: 'number',
-    textContent: numbered ? head + 1 : '',
-    attributes: { 'aria-hidden': true },
-  });
+  const number = make('span', { className: 'number', textContent: numbered ? head + 1 : '', 'aria-hidden': true });
   const gate = make('i', { className: 'model-gate', hidden: true });
   return { button, canvas, badge, level, gate, cell: make('span', { className: 'cell' }, number, button, gate) };
 }
@@ -38,14 +34,10 @@ export function createLayer(kind, layer, several, numbered) {
     : _('Layer {layer}', { layer: layer + 1 });
   const name = make(
     'button',
-    {
-      className: 'layer-name',
-      dataset: { kind: kind.kind, layer },
-      attributes: { title: _('Select the whole layer') },
-    },
+    { className: 'layer-name', dataset: { kind: kind.kind, layer }, title: _('Select the whole layer') },
     make('b', { textContent: _('Layer {layer}', { layer: layer + 1 }) }),
     ...(several ? [make('small', { textContent: kind.title })] : []),
-    make('span', { className: 'short', textContent: layer + 1, attributes: { 'aria-hidden': true } }),
+    make('span', { className: 'short', textContent: `L${layer + 1}`, 'aria-hidden': true }),
     note,
   );
   const tiles = Array.from({ length: kind.heads }, (_each, head) => tile(kind, layer, head, numbered));
@@ -55,7 +47,8 @@ export function createLayer(kind, layer, several, numbered) {
       className: kind.heads === 1 ? 'tiles single' : 'tiles',
       style: { '--heads': kind.heads },
       dataset: { layer: layer + 1 },
-      attributes: { role: 'group', 'aria-label': title },
+      role: 'group',
+      'aria-label': title,
     },
     ...tiles.map(({ cell }) => cell),
   );

@@ -26,10 +26,8 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
   const element = make('div', {
     className: isMemory ? 'words memory serif' : 'words serif',
     translate: false,
-    attributes: {
-      role: 'group',
-      'aria-label': isMemory ? _('The memory') : row === 'text' ? _('The text') : _('The written text'),
-    },
+    role: 'group',
+    'aria-label': isMemory ? _('The memory') : row === 'text' ? _('The text') : _('The written text'),
   });
   const strip = createStrip(state, row);
   let words = []; // {button, share}
@@ -41,8 +39,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
   const build = tokens => {
     words = tokens.map((token, index) => {
       const share = make('span', { className: 'weight' });
-      const shown = isSlot(token) ? make('bdi', { textContent: '?' }) : tokenElement(token);
-      const button = make('button', { className: 'word', dataset: { index } }, shown, share);
+      const button = make('button', { className: 'word', dataset: { index } }, tokenElement(token), share);
       return { button, share };
     });
     const special = tokens.map((_token, index) => isSpecialToken(tokens, index));

@@ -17,7 +17,8 @@ export function sentencePieces({ text, slots }) {
 }
 
 /** Returns a token as it stands in sentences: in quotation marks without letters, because a full stop is hardly visible. */
-export const wordText = label => (/[\p{L}\p{N}]/u.test(label) ? truncate(tokenText(label), 40) : quoteToken(label));
+export const wordText = label =>
+  /[\p{L}\p{N}]/u.test(tokenText(label)) ? truncate(tokenText(label), 40) : quoteToken(label);
 
 /** Returns a probability or weight as a whole percentage; 0% and 100% only for exact values. */
 export function formatShare(value) {
