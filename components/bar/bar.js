@@ -41,11 +41,7 @@ function create(state) {
   const redo = button('redo', _('Redo'), act('redo'));
   const find = make(
     'button',
-    {
-      className: 'find',
-      onclick: () => findTool() || goTo(state, LAB),
-      attributes: { 'aria-label': _('Find a tool') },
-    },
+    { className: 'find', onclick: () => findTool() || goTo(state, LAB), 'aria-label': _('Find a tool') },
     iconElement(ICONS.find),
     make('span', { textContent: _('Find a tool') }),
     make('kbd', { textContent: '/' }),
@@ -70,7 +66,7 @@ function create(state) {
   const sharing = createSharing(() => settled(state), toClipboard);
   const share = button('share', _('Share'), sharing.open);
   setAttribute(share, 'aria-haspopup', 'dialog');
-  const note = make('span', { className: 'note', attributes: { role: 'status' } });
+  const note = make('span', { className: 'note', role: 'status' });
   const copy = async text =>
     setText(note, (await toClipboard(text, sharing.dialog)) ? _('Copied') : _('Not copied: use the address bar'));
   const saved = createSaved(state, copy, () => sharing.close());
@@ -87,15 +83,15 @@ function create(state) {
     ],
   });
   more.element.classList.add('more');
-  const lost = make('span', { className: 'lost', hidden: true, attributes: { role: 'status' } });
+  const lost = make('span', { className: 'lost', hidden: true, role: 'status' });
   const brand = make(
     'a',
     { className: 'brand', dataset: { page: 'start' } },
     logo(),
     make('span', { textContent: TITLE }),
   );
-  const places = make('nav', { className: 'places', attributes: { 'aria-label': _('Places') } });
-  const tabs = make('nav', { className: 'tabs', attributes: { 'aria-label': _('Places') } });
+  const places = make('nav', { className: 'places', 'aria-label': _('Places') });
+  const tabs = make('nav', { className: 'tabs', 'aria-label': _('Places') });
   const languages = make('span', { className: 'languages' });
   const bar = make(
     'div',
@@ -104,7 +100,7 @@ function create(state) {
     places,
     make(
       'div',
-      { className: 'right', attributes: { role: 'group', 'aria-label': _('State') } },
+      { className: 'right', role: 'group', 'aria-label': _('State') },
       lost,
       find,
       undo,

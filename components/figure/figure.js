@@ -13,11 +13,11 @@ import { embed } from './vega.js';
 const MANY = 3000; // number of rows above which a canvas is faster than SVG
 
 function create(state) {
-  const plot = make('div', { className: 'plot', attributes: { role: 'img', 'aria-describedby': 'numbers' } });
+  const plot = make('div', { className: 'plot', role: 'img', 'aria-describedby': 'numbers' });
   const numbers = make('div', { id: 'numbers', className: 'spoken', hidden: true });
-  const problem = make('p', { className: 'problem', hidden: true, attributes: { role: 'status' } });
+  const problem = make('p', { className: 'problem', hidden: true, role: 'status' });
   const table = make('table');
-  const wide = make('div', { className: 'wide', hidden: true, tabIndex: 0, attributes: { role: 'region' } }, table);
+  const wide = make('div', { className: 'wide', hidden: true, tabIndex: 0, role: 'region' }, table);
   const switcher = makeButton('switch', _('Table'), () => showTable(state, wide.hidden), { 'aria-expanded': false });
   const take = createDownloadMenu(() => offer(state));
   const corner = make('div', { className: 'corner' }, switcher, take.element);
@@ -87,7 +87,7 @@ async function draw(state) {
     });
   const canvas = Object.values(data.spec.datasets ?? {}).reduce((sum, rows) => sum + rows.length, 0) > MANY;
   // The plot's label, the description and the table contain the values; Vega's own label of each mark is hidden.
-  const place = make('div', { className: 'vega', attributes: { 'aria-hidden': 'true' } });
+  const place = make('div', { className: 'vega', 'aria-hidden': 'true' });
   try {
     // The new chart is drawn outside the page and then replaces the former chart, so that nothing flickers.
     let result = await embed(place, fit(0), { dark, canvas });

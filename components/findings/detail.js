@@ -11,7 +11,7 @@ function tableElement({ columns, rows }, name) {
   const row = (tag, cells) => make('tr', {}, ...cells.map(textContent => make(tag, { textContent })));
   const table = make('table', {}, make('thead', {}, row('th', columns)), make('tbody', {}));
   table.tBodies[0].append(...rows.map(cells => row('td', cells)));
-  return make('div', { className: 'scrolls', tabIndex: 0, attributes: { role: 'region', 'aria-label': name } }, table);
+  return make('div', { className: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': name }, table);
 }
 
 // Not the link to the visitor's state: it may contain a text, on which no finding depends.
@@ -23,7 +23,7 @@ const paragraph = textContent => make('p', { textContent });
 /** Creates {element, show(open, dark), close()}; `send` sends an event. */
 export function createDetail(send) {
   const top = make('div');
-  const choice = make('div', { className: 'seg', attributes: { role: 'group', 'aria-label': _('Chart') } });
+  const choice = make('div', { className: 'seg', role: 'group', 'aria-label': _('Chart') });
   const place = make('div', { className: 'chart' });
   const rest = make('div');
   const element = make('article', { className: 'one', tabIndex: -1 }, top, choice, place, rest);

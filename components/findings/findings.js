@@ -14,9 +14,9 @@ const BESIDE = 980; // width in px from which the opened statement stands beside
 
 function create(state) {
   const about = make('p', { className: 'about' });
-  const notice = make('p', { className: 'notice', attributes: { role: 'status' } });
-  const strip = make('div', { className: 'strip', attributes: { role: 'group', 'aria-label': _('Verdicts') } });
-  const list = make('div', { className: 'list', attributes: { role: 'group', 'aria-label': _('Statements') } });
+  const notice = make('p', { className: 'notice', role: 'status' });
+  const strip = make('div', { className: 'strip', role: 'group', 'aria-label': _('Verdicts') });
+  const list = make('div', { className: 'list', role: 'group', 'aria-label': _('Statements') });
   const columns = make('div', { className: 'columns' }, list);
   const detail = createDetail(event => state.send(event));
   const method = make('a', { href: `${stateQuery({ page: 'about' })}#method`, textContent: _('Method') });
@@ -94,7 +94,7 @@ function build(state, { verdicts, groups }) {
           {
             title: text,
             dataset: { key },
-            attributes: { 'aria-label': `${word}: ${text}` },
+            'aria-label': `${word}: ${text}`,
             onclick: () => {
               open(state, key);
               reveal(state);

@@ -65,7 +65,7 @@ export function plotElement({ plot, numbers }, isNamed = false) {
     parts.push(...lane('numbers', scale, signs, isNamed ? name : ''));
   }
   if (!parts.length) parts.push(make('small', { textContent: _('no number') }));
-  return make('div', { className: 'small-plot', attributes: { 'aria-hidden': 'true' } }, ...parts);
+  return make('div', { className: 'small-plot', 'aria-hidden': 'true' }, ...parts);
 }
 
 /** Creates the explanation of the signs. */

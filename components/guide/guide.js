@@ -10,12 +10,12 @@ import { termAnchor } from '../widgets/tip.js';
 const MARKED = /(\*[^*]+\*|`[^`]+`)/;
 
 function create(state) {
-  const problems = make('p', { className: 'problems', attributes: { role: 'status' } });
+  const problems = make('p', { className: 'problems', role: 'status' });
   const begin = makeButton('button primary', _('Begin the first minute'), () => {
     offerMinute(true);
     state.send({ type: 'lab', plan: '' });
   });
-  const nav = make('nav', { attributes: { 'aria-label': _('Sections') } });
+  const nav = make('nav', { 'aria-label': _('Sections') });
   const text = make('div', { className: 'text' });
   state.root.append(
     make('main', { className: 'guide' }, make('aside', {}, nav, begin), make('div', {}, problems, text)),
@@ -43,7 +43,7 @@ function section({ anchor, title, texts, rows, code }) {
   const all = anchor === 'keys' ? keys : rows;
   return make(
     'section',
-    { className: anchor, attributes: { 'aria-labelledby': anchor } },
+    { className: anchor, 'aria-labelledby': anchor },
     make('h2', { id: anchor, className: 'serif', tabIndex: -1, textContent: title }),
     ...texts.map(text => make('p', {}, ...marked(text))),
     ...(all.length ? [make('dl', {}, ...all.map(row))] : []),

@@ -3,7 +3,7 @@
 import { cutText } from '../core/format.js';
 import { mostForgetful } from '../core/stage/weights.js';
 import { _ } from '../core/texts.js';
-import { make, setAttribute, setChildren, setText } from '../widgets/dom.js';
+import { make, makeButton, setAttribute, setChildren, setText } from '../widgets/dom.js';
 import { createMenu } from '../widgets/menu.js';
 
 const PAUSE = 250; // ms without a key after which the text is computed
@@ -20,7 +20,9 @@ export function createField(state) {
     autocomplete: 'off',
     translate: false,
     enterKeyHint: 'done',
-    attributes: { autocapitalize: 'off', autocorrect: 'off', 'aria-label': _('Text for the model') },
+    autocapitalize: 'off',
+    autocorrect: 'off',
+    'aria-label': _('Text for the model'),
   });
   const examples = createMenu({
     text: _('Examples'),
@@ -37,7 +39,7 @@ export function createField(state) {
   const note = make('div', { className: 'notes' });
   const forgets = make('button', { className: 'link' });
   const tokens = make('span');
-  const notice = make('p', { className: 'notice', attributes: { role: 'status' } });
+  const notice = make('p', { className: 'notice', role: 'status' });
   const actions = make('span');
   note.append(forgets, tokens);
   const file = make('input', { type: 'file', className: 'spoken', accept: 'image/png,image/jpeg,image/webp' });
@@ -150,8 +152,10 @@ function showActions(element, actions, state) {
       state.send({ type: 'notice', name });
       state.refresh();
     };
-    const attributes = pressed === undefined ? {} : { 'aria-pressed': pressed };
-    return make('button', { className: 'link', textContent: label, title: tip, onclick, attributes });
+    return makeButton('link', label, onclick, {
+      title: tip,
+      ...(pressed !== undefined && { 'aria-pressed': pressed }),
+    });
   };
   setChildren(element, actions, () => actions.map(button));
 }

@@ -54,26 +54,17 @@ export function createInspector(state) {
     send({ type: 'select', kind, layer, head, scope });
 
   const tabs = THINGS.map(thing =>
-    make('button', {
-      dataset: { thing },
-      onclick: () => openThing(thing),
-      attributes: { role: 'tab', 'aria-controls': 'inspected' },
-    }),
+    make('button', { dataset: { thing }, onclick: () => openThing(thing), role: 'tab', 'aria-controls': 'inspected' }),
   );
   const headButton = (textContent, onclick, more = {}) =>
     make('button', { className: 'reset', textContent, onclick, ...more });
-  const signButton = (sign, title, onclick) =>
-    headButton(sign, onclick, { title, attributes: { 'aria-label': title } });
+  const signButton = (sign, title, onclick) => headButton(sign, onclick, { title, 'aria-label': title });
   const reset = headButton(_('Undo all changes'), () => send({ type: 'reset' }));
-  const things = make(
-    'div',
-    { className: 'things', attributes: { role: 'tablist', 'aria-label': _('Selection') } },
-    ...tabs,
-  );
+  const things = make('div', { className: 'things', role: 'tablist', 'aria-label': _('Selection') }, ...tabs);
   const side = createSide(send);
-  const view = make('div', { className: 'view', id: 'inspected', attributes: { role: 'tabpanel', tabindex: '-1' } });
-  const tools = make('div', { className: 'tools', attributes: { role: 'group', 'aria-label': _('Tools') } });
-  const wide = make('dialog', { className: 'wide-view', attributes: { 'aria-label': _('Wide view') } });
+  const view = make('div', { className: 'view', id: 'inspected', role: 'tabpanel', tabIndex: -1 });
+  const tools = make('div', { className: 'tools', role: 'group', 'aria-label': _('Tools') });
+  const wide = make('dialog', { className: 'wide-view', 'aria-label': _('Wide view') });
   wide.onclose = () => {
     side.element.after(view);
     update(data);
@@ -91,7 +82,7 @@ export function createInspector(state) {
   const pins = make('div', { className: 'pins', style: PINS });
   const element = make(
     'section',
-    { className: 'inspector', attributes: { 'aria-label': _('The selection and its tools') } },
+    { className: 'inspector', 'aria-label': _('The selection and its tools') },
     make('div', { className: 'tabline' }, things, reset, pin, widen),
     side.element,
     view,
@@ -146,7 +137,7 @@ export function createInspector(state) {
       ),
       make(
         'button',
-        { className: 'every', onclick: () => palette.open(data.tools), attributes: { 'aria-haspopup': 'dialog' } },
+        { className: 'every', onclick: () => palette.open(data.tools), 'aria-haspopup': 'dialog' },
         make('span', { textContent: _('All tools') }),
         make('kbd', { textContent: '/' }),
       ),

@@ -16,7 +16,7 @@ export function createLead(state) {
   const models = createMenu({ text: '', className: 'control', entries: () => modelEntries(state) });
   const whose = createMenu({ text: '', className: 'control', entries: () => whoseEntries(state) });
   const lead = make('p', { className: 'lead serif' });
-  const caption = make('p', { className: 'caption serif', attributes: { 'aria-live': 'polite' } });
+  const caption = make('p', { className: 'caption serif', 'aria-live': 'polite' });
   return {
     elements: [lead, caption],
     close: () => [models, whose].forEach(menu => menu.close()),
@@ -89,7 +89,7 @@ export function createLegend(state) {
     state.training = !state.training;
     state.refresh();
   });
-  const target = make('span', { className: 'targets', attributes: { role: 'group', 'aria-label': _('Token') } });
+  const target = make('span', { className: 'targets', role: 'group', 'aria-label': _('Token') });
   const pushes = entry(svgElement(BARS), name(_('pushes for or against')), target);
   const unit = entry(make('i', { className: 'unit' }), name(_('1 logit')));
   const chance = entry(svgElement(LINE), make('span'));
@@ -134,7 +134,7 @@ function showTargets(state, element, { token, choices }) {
     choices.map(({ id, label }) => {
       const word = make('bdi', { className: 'serif', textContent: tokenText(label), translate: false, dir: 'auto' });
       if (choices.length < 2) return word;
-      const button = make('button', { attributes: { 'aria-pressed': id === chosen } }, word);
+      const button = make('button', { 'aria-pressed': id === chosen }, word);
       button.onclick = () => {
         state.send({ type: 'contribution', token: id });
         state.refresh();

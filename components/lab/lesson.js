@@ -16,7 +16,7 @@ export function guess(state, choice) {
 
 /** Creates {element, show(data), close()}; `data.lesson` is the step, as app/lab/lesson.py describes it. */
 export function createLesson(state) {
-  const part = (tag, className, attributes) => make(tag, { className, attributes });
+  const part = (tag, className, more) => make(tag, { className, ...more });
   const where = part('p', 'where', { id: 'lesson' });
   const stops = part('ol', 'stops', { 'aria-label': _('Steps') });
   const heading = make('h1', { className: 'serif', tabIndex: -1 });
@@ -42,7 +42,7 @@ export function createLesson(state) {
   shortcut(forth, 'Shift+PageDown');
   const element = make(
     'section',
-    { className: 'lesson', hidden: true, attributes: { 'aria-labelledby': 'lesson' } },
+    { className: 'lesson', hidden: true, 'aria-labelledby': 'lesson' },
     make('header', {}, where, teach),
     stops,
     heading,
@@ -111,7 +111,7 @@ export function createLesson(state) {
           make(
             'button',
             { dataset: { index } },
-            make('span', { className: 'sign', attributes: { 'aria-hidden': true } }),
+            make('span', { className: 'sign', 'aria-hidden': true }),
             make('span'),
           ),
         ),

@@ -95,13 +95,13 @@ export function createMinute(state) {
   const [says, ask] = ['says serif', 'ask'].map(className => make('p', { className }));
   const card = make(
     'section',
-    { className: 'minute', hidden: true, attributes: { 'aria-label': _('First minute') } },
+    { className: 'minute', hidden: true, 'aria-label': _('First minute') },
     count,
     says,
     ask,
     leave,
   );
-  const spoken = make('p', { className: 'spoken', attributes: { role: 'status' } });
+  const spoken = make('p', { className: 'spoken', role: 'status' });
   state.root.querySelector('.inspector').before(card, spoken);
   let progress = null;
   let target = null;

@@ -30,23 +30,17 @@ export function createPalette(act) {
     placeholder: _('What do you want to know?'),
     spellcheck: false,
     autocomplete: 'off',
-    attributes: {
-      'aria-label': _('Search tools'),
-      role: 'combobox',
-      'aria-expanded': true,
-      'aria-controls': 'all-tools',
-    },
+    'aria-label': _('Search tools'),
+    role: 'combobox',
+    'aria-expanded': true,
+    'aria-controls': 'all-tools',
   });
-  const columns = make('div', {
-    className: 'columns',
-    id: 'all-tools',
-    attributes: { role: 'listbox', 'aria-label': _('All tools') },
-  });
-  const count = make('p', { className: 'spoken', attributes: { role: 'status' } });
-  const close = make('button', { attributes: { 'aria-label': _('Close') } }, make('kbd', { textContent: 'Esc' }));
+  const columns = make('div', { className: 'columns', id: 'all-tools', role: 'listbox', 'aria-label': _('All tools') });
+  const count = make('p', { className: 'spoken', role: 'status' });
+  const close = make('button', { 'aria-label': _('Close') }, make('kbd', { textContent: 'Esc' }));
   const element = make(
     'dialog',
-    { className: 'palette', attributes: { 'aria-label': _('All tools') } },
+    { className: 'palette', 'aria-label': _('All tools') },
     make('div', { className: 'search' }, iconElement(FIND), field, close),
     columns,
     count,
@@ -74,17 +68,12 @@ export function createPalette(act) {
         .map(([thing, own]) =>
           make(
             'div',
-            { className: 'group', attributes: { role: 'group', 'aria-label': _(NAMES[thing]) } },
-            make('h4', { textContent: _(NAMES[thing]), attributes: { 'aria-hidden': true } }),
+            { className: 'group', role: 'group', 'aria-label': _(NAMES[thing]) },
+            make('h4', { textContent: _(NAMES[thing]), 'aria-hidden': true }),
             ...own.map(tool =>
               make(
                 'div',
-                {
-                  id: `tool-${tool.key}`,
-                  className: 'option',
-                  onclick: () => choose(tool.key),
-                  attributes: { role: 'option' },
-                },
+                { id: `tool-${tool.key}`, className: 'option', onclick: () => choose(tool.key), role: 'option' },
                 make('span', { textContent: tool.question }),
                 make('small', { textContent: tool.term }),
               ),

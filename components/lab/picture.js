@@ -24,7 +24,7 @@ const SWIPE = 60; // px of a swipe to the next layer
  */
 export function createPicture(state, { row, kinds, line, hasMemory = false, steps = null }) {
   const rows = make('div', { className: 'rows' });
-  const next = make('div', { className: 'next serif', attributes: { 'aria-hidden': true } });
+  const next = make('div', { className: 'next serif', 'aria-hidden': true });
   const element = make('section', { className: 'picture' });
   const tail = steps ? [steps] : line ? [next] : [];
   const words = createWords(state, row, { tail });

@@ -16,10 +16,7 @@ export function createSide(send) {
   const button = (name, text, key, act) => {
     const element = make(
       'button',
-      {
-        onclick: () => element.getAttribute('aria-disabled') !== 'true' && act(),
-        attributes: { 'aria-keyshortcuts': key },
-      },
+      { onclick: () => element.getAttribute('aria-disabled') !== 'true' && act(), 'aria-keyshortcuts': key },
       make('span', { textContent: text }),
     );
     return addTip(element, name === 'pruned' ? 'prune' : name);
@@ -32,10 +29,10 @@ export function createSide(send) {
   };
   const segment = make(
     'div',
-    { className: 'segment', attributes: { role: 'group', 'aria-label': _('State of the selected heads') } },
+    { className: 'segment', role: 'group', 'aria-label': _('State of the selected heads') },
     ...Object.values(buttons),
   );
-  const slider = make('input', { type: 'range', min: 0, max: 1, step: 0.05, attributes: { 'aria-label': _('Gate') } });
+  const slider = make('input', { type: 'range', min: 0, max: 1, step: 0.05, 'aria-label': _('Gate') });
   slider.oninput = () => change({ gate: Number(slider.value), drag: true });
   slider.onchange = () => change({ gate: Number(slider.value), drag: false });
   const counts = make('span');
@@ -44,7 +41,7 @@ export function createSide(send) {
     make('label', { className: 'fader' }, make('span', { className: 'line' }, counts, share), slider),
     'gate',
   );
-  const remark = make('p', { className: 'note', attributes: { 'aria-live': 'polite' } });
+  const remark = make('p', { className: 'note', 'aria-live': 'polite' });
   const heads = make('div', { className: 'heads' }, segment, fader, remark);
   const facts = make('div', { className: 'facts' });
   const element = make('div', { className: 'side' }, title, heads, facts);
@@ -73,10 +70,8 @@ export function createSide(send) {
     const same = states.every(state => state.gate === gate);
     slider.disabled = !open;
     if (Number(slider.value) !== gate) slider.value = String(gate);
-    slider.style.setProperty('--part', `${100 * gate}%`);
     setText(counts, one ? _('Its output counts') : _('Their output counts'));
     setText(share, same ? formatShare(gate) : _('mixed'));
-    slider.classList.toggle('mixed', !same);
     setText(remark, stateSentence(states, pressed));
   };
 

@@ -5,7 +5,7 @@ import { make, setAttribute, setText } from '../widgets/dom.js';
 
 /** Creates {element, show(data)}. */
 export function createSteps(state) {
-  const slider = make('input', { type: 'range', min: 0, attributes: { 'aria-label': _('Training step') } });
+  const slider = make('input', { type: 'range', min: 0, 'aria-label': _('Training step') });
   slider.oninput = () => {
     state.send({ type: 'model', name: state.data.steps[slider.value].name });
     state.refresh();
@@ -27,7 +27,6 @@ export function createSteps(state) {
       const { step, score: text } = steps[index];
       slider.max = last;
       if (Number(slider.value) !== index) slider.value = index;
-      slider.style.setProperty('--part', `${(100 * index) / last}%`);
       element.style.setProperty('--count', steps.length);
       const known = step === 1 ? _('Trained for 1 step:') : _('Trained for {n} steps:', { n: step });
       setText(name, index === last ? _('The released model, {n} steps of another training:', { n: step }) : known);

@@ -5,7 +5,7 @@ import { defineComponent } from '../runtime/component.js';
 import { linkedText, make, makeButton, onLink, setChildren, setText } from '../widgets/dom.js';
 
 function create(state) {
-  const problems = make('p', { className: 'problems', attributes: { role: 'status' } });
+  const problems = make('p', { className: 'problems', role: 'status' });
   const about = make('p');
   const cards = make('div', { className: 'cards' });
   const teachers = make('a', {

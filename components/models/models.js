@@ -10,7 +10,7 @@ const shortName = name => name.split('/')[1].replace('base-uncased-finetuned-sst
 const heading = textContent => make('h2', { className: 'serif', textContent });
 
 function create(state) {
-  const table = make('table', { attributes: { 'aria-label': _('Models') } });
+  const table = make('table', { 'aria-label': _('Models') });
   table.addEventListener('click', ({ target }) => {
     const { name } = target.closest('button')?.dataset ?? {};
     if (name) state.send({ type: 'model', model: name });
@@ -19,7 +19,8 @@ function create(state) {
   help.id = 'help';
   const field = make('input', {
     ...{ className: 'input', spellcheck: false, autocomplete: 'off', translate: false },
-    attributes: { autocapitalize: 'off', 'aria-describedby': help.id },
+    autocapitalize: 'off',
+    'aria-describedby': help.id,
   });
   const find = text => {
     field.value = text;
@@ -38,7 +39,7 @@ function create(state) {
     makeButton('button primary', _('Load'), () => state.send({ type: 'load' })),
     size,
   );
-  const [problems, errors] = ['status', 'alert'].map(role => make('div', { attributes: { role } }));
+  const [problems, errors] = ['status', 'alert'].map(role => make('div', { role }));
   problems.className = 'problems';
   const suggested = make('div');
   const title = make('h1', { className: 'serif', textContent: _('Choose a model') });
@@ -63,7 +64,7 @@ function update(state, data) {
   setAttribute(state.open, 'aria-disabled', data.busy || state.waiting().some(({ type }) => type === 'find'));
   const chip = name => makeButton('button small', shortName(name), () => state.find(name), { title: name });
   const group = ([name, names]) =>
-    make('div', { attributes: { role: 'group', 'aria-label': name } }, make('small', {}, name), ...names.map(chip));
+    make('div', { role: 'group', 'aria-label': name }, make('small', {}, name), ...names.map(chip));
   setChildren(state.suggested, groups, () =>
     groups.length ? [heading(_('Models to begin with')), ...groups.map(group)] : [],
   );
@@ -80,10 +81,8 @@ function tableParts({ tasks, rows, present }) {
       className: name === present ? 'dot present' : 'dot',
       title: score ? `${title}: ${score}` : title,
       dataset: { name, task },
-      attributes: {
-        'aria-label': `${isOne ? title : label}, ${task}`,
-        ...(name === present && { 'aria-current': 'true' }),
-      },
+      'aria-label': `${isOne ? title : label}, ${task}`,
+      ...(name === present && { 'aria-current': 'true' }),
     });
   const row = ({ title, line, cells }) => {
     const name = cell('th', 'row', title);
@@ -96,6 +95,6 @@ function tableParts({ tasks, rows, present }) {
   return [make('thead', {}, head), make('tbody', {}, ...rows.map(row))];
 }
 
-const cell = (tag, scope, textContent) => make(tag, { textContent, attributes: { scope } });
+const cell = (tag, scope, textContent) => make(tag, { textContent, scope });
 
 export const models = defineComponent({ create, update });

@@ -42,7 +42,7 @@ export function createSettings(state, stage) {
   const [about, remark] = [note(), note()];
   const element = make(
     'section',
-    { className: 'settings', attributes: { 'aria-label': _('Settings of the training') } },
+    { className: 'settings', 'aria-label': _('Settings of the training') },
     button('link', _('← All tasks and types'), () => stage.send({ type: 'table' })),
     make('h1', { className: 'serif', textContent: _('Watch it learn') }),
     make('div', { className: 'setting' }, _('Task'), menus.task.element),
@@ -61,7 +61,7 @@ export function createSettings(state, stage) {
   });
   const title = make('b');
   const group = { role: 'group', 'aria-label': _('State from the first step') };
-  const segment = make('div', { className: 'segment small', attributes: group }, ...states);
+  const segment = make('div', { className: 'segment small', ...group }, ...states);
   const said = make('span', { className: 'said' });
   return {
     element,

@@ -11,7 +11,7 @@ const LOW = 112; // px in a lesson in large type, where all is on one screen
 const EDGES = { left: 46, top: 10 };
 const BELOW = 24; // px below the curve
 const RIGHT = 20; // px right of the curve
-const THUMB = 7; // px from the end of the slider to the middle of its handle there
+const THUMB = 8; // px from the end of the slider to the middle of its handle there
 const DASHES = ['', '6 4', '2 3'];
 
 /** Creates {element, show(data, index, playing)}. */
@@ -23,7 +23,7 @@ export function createTime(state) {
   const slider = make('input', {
     type: 'range',
     min: 0,
-    attributes: { 'aria-label': _('Training step') },
+    'aria-label': _('Training step'),
     oninput: () => go(nearestMoment(state.data.curves[0].curve, Number(slider.value))),
     onkeydown: event => {
       const index = momentOfKey(event.key, state.index, state.data.moments.length);
@@ -45,7 +45,7 @@ export function createTime(state) {
   const chart = make('div');
   const element = make(
     'section',
-    { className: 'time', attributes: { 'aria-label': _('Accuracy during the training') } },
+    { className: 'time', 'aria-label': _('Accuracy during the training') },
     chart,
     make('div', { className: 'fader', style: { margin: `0 ${RIGHT - THUMB}px 0 ${EDGES.left - THUMB}px` } }, slider),
     make('div', { className: 'names' }, back, forth, step, names),
@@ -59,7 +59,6 @@ export function createTime(state) {
       slider.max = data.recipe.steps;
       const at = data.moments[index].step;
       if (Number(slider.value) !== at) slider.value = at;
-      slider.style.setProperty('--part', `${(100 * at) / data.recipe.steps}%`);
       setAttribute(slider, 'aria-valuetext', _('Step {n}', { n: at }));
       slider.disabled = back.disabled = forth.disabled = data.active || data.moments.length < 2;
       setText(step, _('Step {n}', { n: at }));

@@ -35,8 +35,8 @@ function create(state) {
   const table = createMatrix(state, [title], [own]);
   const lesson = createLesson(state);
   const lead = make('p', { className: 'lead serif' });
-  const caption = make('p', { className: 'caption serif', attributes: { 'aria-live': 'polite' } });
-  const notice = make('p', { className: 'notice', attributes: { role: 'status' } });
+  const caption = make('p', { className: 'caption serif', 'aria-live': 'polite' });
+  const notice = make('p', { className: 'notice', role: 'status' });
   const board = make('div', { className: 'board' }, picture.element);
   const head = make('div', { className: 'head' }, lead, caption, legend.element);
   const drawn = make('div', { className: 'stage' }, head, answer.element, board, settings.heads, time.element);

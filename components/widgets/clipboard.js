@@ -17,11 +17,7 @@ export async function toClipboard(text, place = document.body) {
 }
 
 function copyOld(text, place) {
-  const field = make('textarea', {
-    value: text,
-    style: { position: 'fixed', opacity: 0 },
-    attributes: { 'aria-hidden': true },
-  });
+  const field = make('textarea', { value: text, style: { position: 'fixed', opacity: 0 }, 'aria-hidden': true });
   const root = /** @type {Document | ShadowRoot} */ (place.getRootNode());
   const focused = /** @type {HTMLElement} */ (root.activeElement);
   place.append(field);

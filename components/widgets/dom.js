@@ -11,22 +11,25 @@ export const TEXT_INPUTS =
 /**
  * Creates an element. A button submits no form, unless its properties have another type.
  * @param {string} tag
- * @param {Record<string, any>} [properties] properties of the element; `dataset`, `style` and `attributes` are objects
+ * @param {Record<string, any>} [rest] `dataset` and `style` are objects; other names are properties of the element or,
+ *   if it has no such property, attributes
  * @param {...(Node | string)} children a string becomes text
  * @returns {any}
  */
-export function make(tag, { dataset, style, attributes, ...properties } = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), tag === 'button' ? { type: 'button' } : {}, properties);
+export function make(tag, { dataset, style, ...rest } = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(tag === 'button' ? { type: 'button', ...rest } : rest))
+    if (name in element) element[name] = value;
+    else element.setAttribute(name, value);
   Object.assign(element.dataset, dataset);
   for (const [name, value] of Object.entries(style ?? {})) element.style.setProperty(name, value);
-  for (const [name, value] of Object.entries(attributes ?? {})) element.setAttribute(name, value);
   element.append(...children);
   return element;
 }
 
 /** Creates a button with a text. */
-export const makeButton = (className, textContent, onclick, attributes = {}) =>
-  make('button', { className, textContent, onclick, attributes });
+export const makeButton = (className, textContent, onclick, more = {}) =>
+  make('button', { className, textContent, onclick, ...more });
 
 /** Creates a link that opens in another tab. */
 export const outerLink = (textContent, href) => make('a', { textContent, href, target: '_blank', rel: 'noopener' });

@@ -35,11 +35,11 @@ function kindOf(checked, on) {
 export function createMenu({ icon, text, name = text, className = '', entries }) {
   const button = make(
     'button',
-    { className, title: text, attributes: { 'aria-haspopup': 'menu', 'aria-expanded': false, 'aria-label': name } },
+    { className, title: text, 'aria-haspopup': 'menu', 'aria-expanded': false, 'aria-label': name },
     ...(icon ? [iconElement(icon)] : []),
     make('span', { className: 'text', textContent: text }),
   );
-  const menu = make('div', { className: 'menu', hidden: true, attributes: { role: 'menu', 'aria-label': name } });
+  const menu = make('div', { className: 'menu', hidden: true, role: 'menu', 'aria-label': name });
   const element = make('div', { className: 'with-menu' }, button, menu);
   let outside = null;
 
@@ -56,10 +56,8 @@ export function createMenu({ icon, text, name = text, className = '', entries })
       'button',
       {
         tabIndex: -1,
-        attributes: {
-          ...kindOf(checked, on),
-          ...(disabled ? { 'aria-disabled': true } : {}),
-        },
+        ...kindOf(checked, on),
+        ...(disabled ? { 'aria-disabled': true } : {}),
         onclick: () => {
           if (disabled) return;
           close(true);

@@ -34,11 +34,7 @@ function store(states) {
  * closes. `copy(text)` copies a text; `onOpen()` is called when a saved state is opened.
  */
 export function createSaved(state, copy, onOpen) {
-  const name = make('input', {
-    className: 'input',
-    maxLength: 80,
-    attributes: { 'aria-label': _('Name of the state') },
-  });
+  const name = make('input', { className: 'input', maxLength: 80, 'aria-label': _('Name of the state') });
   const form = make(
     'form',
     { className: 'saving', hidden: true },

@@ -57,7 +57,7 @@ function drawing(code) {
  *   All elements outside of `place` are inert.
  */
 export function createSharing(settled, copy) {
-  const close = make('button', { textContent: '×', attributes: { 'aria-label': _('Close') } });
+  const close = make('button', { textContent: '×', 'aria-label': _('Close') });
   const picture = make('div', { className: 'picture' });
   // The code of an address that no other device can open is folded: a class would scan it in vain.
   const isOwn = isOwnComputer(location.hostname);
@@ -72,10 +72,10 @@ export function createSharing(settled, copy) {
     make('p', { textContent: _('This address works on this computer only.') }),
     unfold,
   );
-  const text = make('p', { className: 'link', attributes: { translate: 'no' } });
+  const text = make('p', { className: 'link', translate: false });
   const lines = make('div', { className: 'remarks' });
   const foot = make('div', { className: 'foot' });
-  const copied = make('span', { className: 'copied', attributes: { role: 'status' } });
+  const copied = make('span', { className: 'copied', role: 'status' });
   const copyButton = makeButton('button', _('Copy link'), async () =>
     setText(copied, (await copy(shown, dialog)) ? _('Copied') : _('Not copied: use the address bar')),
   );
@@ -86,7 +86,7 @@ export function createSharing(settled, copy) {
   shareButton.hidden = !navigator.share;
   const dialog = make(
     'dialog',
-    { attributes: { 'aria-labelledby': 'sharing' } },
+    { 'aria-labelledby': 'sharing' },
     make(
       'div',
       { className: 'head' },

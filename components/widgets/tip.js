@@ -38,7 +38,8 @@ function show(element, text, key = '') {
   const css = getComputedStyle(appElement());
   bubble = make('div', {
     className: 'attention-lab-tip',
-    attributes: { role: 'tooltip', popover: 'manual' },
+    role: 'tooltip',
+    popover: 'manual',
     style: { color: css.backgroundColor, background: css.color },
   });
   setStarredText(bubble, text);

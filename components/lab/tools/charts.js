@@ -123,7 +123,7 @@ export const curveKey = (curves, chosen, act) =>
     ...curves.map(({ key, label }, index) =>
       make(
         act ? 'button' : 'span',
-        act ? { onclick: () => act(key), attributes: { 'aria-pressed': key === chosen } } : {},
+        act ? { onclick: () => act(key), 'aria-pressed': key === chosen } : {},
         svgElement([
           'svg',
           { viewBox: '0 0 28 4', 'aria-hidden': 'true' },

@@ -49,7 +49,7 @@ const several = (parts, api) => parts.map(part => PARTS[part.part](part, api));
 function field(part, api) {
   const { label, value, kind = 'text', ...more } = part;
   const change = changing(part, api);
-  const input = make('input', { type: kind, value, translate: false, attributes: { 'aria-label': label } });
+  const input = make('input', { type: kind, value, translate: false, 'aria-label': label });
   for (const name of ['placeholder', 'min', 'max', 'step']) if (more[name] !== undefined) input[name] = more[name];
   input.onchange = () => input.value !== String(value) && input.validity.valid && change(input.value);
   if (kind === 'text') return make('div', { className: 'second-text' }, input);
@@ -98,14 +98,14 @@ const PARTS = {
           'button',
           { onclick: doing(act, api) },
           make('b', {}, ...nodes(lead, api)),
-          make('span', { attributes: { translate: 'no' } }, ...nodes(text, api)),
+          make('span', { translate: false }, ...nodes(text, api)),
         ),
       ),
     ),
   written: ({ start, pieces }) =>
     make(
       'p',
-      { className: 'written', attributes: { translate: 'no' } },
+      { className: 'written', translate: false },
       make('span', { textContent: `… ${start.trimStart()}` }),
       ...pieces.map(([look, text]) =>
         make(look === 'gone' ? 's' : 'b', { className: look, textContent: visibleText(text) }),
@@ -129,8 +129,7 @@ const PARTS = {
     scatter(heads, { ...options, selected: api.now.selection, act: (layer, head) => api.select(layer, head) }),
   grid: ({ kind, values, digits = 1, most }, api) => signedGrid({ kind, values, digits, most, act: api.select }),
   tiles,
-  code: ({ text }) =>
-    make('pre', { className: 'code', tabIndex: 0, textContent: text, attributes: { translate: 'no' } }),
+  code: ({ text }) => make('pre', { className: 'code', tabIndex: 0, textContent: text, translate: false }),
 };
 
 /** Returns the tiles of another model, the last layer on top; a press selects the head in all models. */
@@ -153,9 +152,8 @@ function tiles(part, api) {
       .filter(name => is[name])
       .join(' ');
     const named = shortHead(layer, head, kind);
-    const attributes = { title: named, 'aria-label': named };
     const onclick = () => api.select(layer, head, 'head', kind);
-    return make('button', { className, onclick, attributes }, canvas);
+    return make('button', { className, onclick, title: named, 'aria-label': named }, canvas);
   });
   const grid = make('div', { className: 'minis', style: { '--heads': heads } }, ...cells);
   return make('figure', {}, make('figcaption', { textContent: title }), grid);
@@ -172,7 +170,9 @@ function signedGrid({ kind, values, digits, most, act }) {
       textContent: Math.abs(value) >= 10 ** -digits ? signed(value, digits) : '',
       onclick: () => act(layer, head, 'head', kind),
       style: { '--part': `${Math.round(90 * Math.min(1, part))}%` },
-      attributes: { 'aria-label': name, title: name, ...(part > 0.75 ? { 'data-strong': '' } : {}) },
+      'aria-label': name,
+      title: name,
+      ...(part > 0.75 ? { 'data-strong': '' } : {}),
     });
   };
   const rows = values.map((row, layer) => [axis(layer + 1), ...row.map((value, head) => cell(value, layer, head))]);

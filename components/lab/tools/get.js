@@ -17,7 +17,7 @@ const PICTURES = { png: N_('Picture (PNG)'), svg: N_('Picture (SVG)'), html: N_(
 
 function draw(place, api) {
   const { thing, tool } = api;
-  const said = make('span', { className: 'note', attributes: { role: 'status' } });
+  const said = make('span', { className: 'note', role: 'status' });
   const say = text => setText(said, text);
   const offer = thing === 'answer' ? answerOffer(api) : patternOffer(api);
   const pictures = offer.picture ? Object.entries(PICTURES) : [];
@@ -34,7 +34,7 @@ function draw(place, api) {
       ),
       said,
     ),
-    make('pre', { className: 'code', tabIndex: 0, textContent: tool.code, attributes: { translate: 'no' } }),
+    make('pre', { className: 'code', tabIndex: 0, textContent: tool.code, translate: false }),
     ...(tool.refused ? [note(tool.refused)] : []),
     ...(offer.picture || thing === 'answer' ? [] : [note(_('Loading the whole pattern…'))]),
   );

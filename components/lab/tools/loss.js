@@ -29,7 +29,8 @@ function draw(place, api) {
       {
         className: `losses${isDense ? ' dense' : ''}`,
         tabIndex: 0,
-        attributes: { role: 'group', 'aria-label': _('Loss of each word') },
+        role: 'group',
+        'aria-label': _('Loss of each word'),
       },
       ...known.map(({ word, index, value }) =>
         make(
@@ -38,17 +39,15 @@ function draw(place, api) {
             tabIndex: -1,
             className: thing === 'word' && index === now.look ? 'chosen' : '',
             onclick: () => select(index),
-            attributes: {
-              'aria-label': `${tokenText(word)}: ${value.toFixed(2)}`,
-              title: `${tokenText(word)} ${value.toFixed(2)}`,
-            },
+            'aria-label': `${tokenText(word)}: ${value.toFixed(2)}`,
+            title: `${tokenText(word)} ${value.toFixed(2)}`,
           },
           ...(before ? [] : [make('span', { className: 'value', textContent: value.toFixed(1) })]), // ticks would cross them
           make('i', { style: { height: height(value) } }),
           ...(before?.[index] === null || before?.[index] === undefined
             ? []
             : [make('u', { style: { bottom: `calc(20px + ${height(before[index])})` } })]),
-          make('span', { className: 'token', attributes: { translate: 'no' } }, tokenElement(word)),
+          make('span', { className: 'token', translate: false }, tokenElement(word)),
         ),
       ),
     ),

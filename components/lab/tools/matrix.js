@@ -31,9 +31,7 @@ export function headBytes({ arrays }, kind, layer, head) {
  *     dark: boolean, off?: boolean, square?: boolean, wide?: boolean, act: (row: number) => void}} map
  */
 export function matrix({ rows, columns, byte, look, dark, off = false, square = false, wide = false, act }) {
-  const canvas = make('canvas', {
-    attributes: { role: 'img', 'aria-label': _('Pattern: rows look') },
-  });
+  const canvas = make('canvas', { role: 'img', 'aria-label': _('Pattern: rows look') });
   paintMatrix(canvas, rows.length, columns.length, colourTable(dark, off ? 'unused' : 'attention'), byte);
   const row = make('i', {
     className: 'looking',
@@ -41,9 +39,9 @@ export function matrix({ rows, columns, byte, look, dark, off = false, square = 
   });
   const labels =
     rows.length <= (wide ? LABELS.wide : LABELS.small)
-      ? [make('div', { className: 'labels', attributes: { 'aria-hidden': true, translate: 'no' } }, ...rows.map(label))]
+      ? [make('div', { className: 'labels', 'aria-hidden': true, translate: false }, ...rows.map(label))]
       : [];
-  const readout = make('p', { className: 'readout', attributes: { translate: 'no' } });
+  const readout = make('p', { className: 'readout', translate: false });
   const cells = make('div', { className: `cells${off ? ' off' : ''}` }, canvas, ...(square ? [make('b')] : []), row);
   cells.style.setProperty('--shape', `${columns.length} / ${rows.length}`);
   const cellOf = event => {

@@ -6,7 +6,7 @@ import { make, makeButton, tokenElement } from '../../widgets/dom.js';
 
 /** Creates a word of the text, which browsers must not translate. */
 export const wordElement = (token, className = 'word') =>
-  make('em', { className, attributes: { translate: 'no' } }, tokenElement(token));
+  make('em', { className, translate: false }, tokenElement(token));
 
 /** Returns the nodes of a translated sentence; {names} are filled with nodes or strings. */
 export const sentence = (text, slots = {}) =>
@@ -37,11 +37,11 @@ export function bars(rows, { most, sans = false, off = false, first = false }) {
     act ? make('button', { className: 'name', onclick: act }, node) : make('span', { className: 'name' }, node);
   return make(
     'div',
-    { className: `bars${sans ? ' sans' : ''}${off ? ' off' : ''}`, attributes: { role: 'list' } },
+    { className: `bars${sans ? ' sans' : ''}${off ? ' off' : ''}`, role: 'list' },
     ...rows.map((row, index) =>
       make(
         'div',
-        { className: `row${first && !index ? ' first' : ''}`, attributes: { role: 'listitem' } },
+        { className: `row${first && !index ? ' first' : ''}`, role: 'listitem' },
         nameOf(row.name, row.act),
         make(
           'span',
@@ -80,9 +80,9 @@ export const table = (columns, rows, className = '') =>
 export const choice = (label, options, value, act) =>
   make(
     'div',
-    { className: 'segment small', attributes: { role: 'group', 'aria-label': label } },
+    { className: 'segment small', role: 'group', 'aria-label': label },
     ...options.map(([key, textContent]) =>
-      make('button', { textContent, onclick: () => act(key), attributes: { 'aria-pressed': key === value } }),
+      make('button', { textContent, onclick: () => act(key), 'aria-pressed': key === value }),
     ),
   );
 
