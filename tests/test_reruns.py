@@ -27,8 +27,7 @@ def test_more_than_two_reruns_fail_the_run(tmp_path, count, workers):
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = browser\n")
     (tmp_path / "test_flaky.py").write_text(FLAKY.format(count=count))
     command = [sys.executable, "-m", "pytest", "-p", "tests.reruns", "-p", "no:cacheprovider", "-n", workers]
-    done = subprocess.run(command,
-                          cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
     assert done.returncode == (count > reruns.MOST), done.stdout
     lines = (tmp_path / reruns.FILE).read_text().splitlines()
     assert len(lines) == count and all("it was the first time" in line for line in lines)

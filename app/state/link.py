@@ -27,16 +27,20 @@ FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
              "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 # The first state of a new visitor; tests/app/test_opening.py checks the measurements for which it was chosen.
 FIRST_VISIT = FIRST_LAB | {"page": START}
+FIRST_HEADS = {"translation": Selection(2, 4, kind="cross")}  # family -> the head that is seen first
 
 
 def returning(present: LabState, last: LabState | None, model: str) -> LabState:
     """Returns the state after a change of the model.
 
     Within a family, this is `present` with the new model. Otherwise it is `last`, the last state of the new model's
-    family, with those fields of `present` that do not depend on the model.
+    family, with those fields of `present` that do not depend on the model; on a first visit, a head of FIRST_HEADS.
     """
-    if last is None or catalogue.same_family(present.model, model):
+    if catalogue.same_family(present.model, model):
         return present.with_model(model)
+    if last is None:
+        state = present.with_model(model)
+        return replace(state, selection=FIRST_HEADS.get(catalogue.find(model).task.name, state.selection))
     seen = {field.attribute: getattr(present, field.attribute) for field in FIELDS if is_kept(field.attribute)}
     return replace(last, **seen).with_model(model)
 

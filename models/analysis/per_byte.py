@@ -8,21 +8,11 @@ from models.tasks.base import Reader
 
 
 def loss_per_byte(reader: Reader, text: str, prompt: Prompt, losses: ndarray) -> float:
-    """Returns the mean loss per byte of the predicted text, in nats.
+    """Returns the mean loss per byte of the predicted text, in nats, from the losses (N,) of a Trace.
 
     A mean per token is lower for a tokenizer with shorter tokens. The sum of the losses over the bytes of the same text
-    does not depend on how the text is cut into tokens.
-
-    Args:
-        reader: the model's reader.
-        text: the input text.
-        prompt: the tokens of the text, N positions.
-        losses: (N,) loss in nats for the target of each position, NaN without a target, as in Trace.
-
-    Returns:
-        The sum of the losses of text tokens over the number of UTF-8 bytes of these tokens. NaN without such losses,
-        and for an encoder-decoder, whose losses are of another text.
-        Control tokens are not counted, nor a first token that has no prediction (a tokenizer without BOS).
+    does not depend on how the text is cut into tokens. NaN without losses of text tokens, and for an encoder-decoder,
+    whose losses are of another text. Control tokens are not counted, nor a first token that has no prediction.
     """
     is_text, parts = reader.is_text(prompt.ids), reader.bytes_of(prompt.ids)
     shift = 1 if reader.predicts_next else 0

@@ -59,14 +59,10 @@ class DecoderBlock(Block):
 
 
 class Seq2Seq(Model):
-    """An encoder-decoder; the other arguments are a Transformer's.
+    """An encoder-decoder; `dropout` is the fraction of each block's output that is dropped in training.
 
-    Args:
-        dropout: fraction of each block's output that is dropped in training.
-
-    Raises:
-        ValueError: the attention type replaces the MLP, or its scale depends on the number of keys, which padding would
-            change.
+    An attention type that replaces the MLP, or whose scale depends on the number of keys, which padding would change,
+    raises ValueError.
     """
 
     config: PairConfig

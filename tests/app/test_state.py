@@ -233,8 +233,7 @@ def test_a_text_that_is_shared_between_models_of_a_task_is_kept():
     state = LabState(text="A cat", plan=HeadPlan().constant("self", 0, 1)).with_model("stories-softmax")
     assert (state.text, str(state.plan)) == ("A cat", "self-0.1c")
     other = state.with_model("assignment-softmax")
-    assert "=" in other.text
-    assert not other.plan
+    assert "=" in other.text and not other.plan
 
 
 def test_returning_to_a_family_restores_its_state():
@@ -251,6 +250,8 @@ def test_returning_to_a_family_restores_its_state():
     assert (history.present.text, history.present.page) == ("k=4; k=?", "lessons")
     history.undo()
     assert history.present.text == "A red ball"
+    history.go_to_model("translation-random")
+    assert history.present.selection == Selection(2, 4, kind="cross")  # a head that aligns
 
 
 def test_the_families_that_are_remembered_are_few(monkeypatch):
