@@ -8,6 +8,7 @@ import { make, setAttribute, setText } from '../widgets/dom.js';
 import { createPictureKey } from './picture_key.js';
 
 const LOW = 830; // px of a window's height below which one bar less is shown
+const SMALLEST = 0.005; // probability of all other tokens that has a bar
 const LONGEST = 22; // characters of an answer
 const LONG = 9; // small letters of a name that needs a wider column
 
@@ -42,7 +43,8 @@ export function createAnswer(state) {
   const share = make('span', { className: 'big' }, was, make('span'));
   const line = make('div', { className: 'line' }, word, share);
   const rows = Array.from({ length: 4 }, row);
-  const list = make('ol', { className: 'options' }, ...rows.map(({ element }) => element));
+  const others = row();
+  const list = make('ol', { className: 'options' }, ...[...rows, others].map(({ element }) => element));
   const vector = make('p', { className: 'vector' });
   const unknown = make(
     'div',
@@ -89,6 +91,10 @@ export function createAnswer(state) {
       const shown = answerRows(data.answer.rows, count, data.changed);
       const isLong = shown.some(({ label }) => letters(wordText(label)) > LONG);
       list.classList.toggle('long', isLong);
+      const restOf = when => 1 - shown.reduce((sum, each) => sum + each[when], 0);
+      const rest = { label: _('others'), before: restOf('before'), after: restOf('after') };
+      others.element.hidden = wraps || state.view.marks.guesses || Math.max(rest.before, rest.after) < SMALLEST;
+      if (!others.element.hidden) others.show(rest, data.changed);
       rows.forEach((each, index) => {
         each.element.hidden = !shown[index];
         if (shown[index]) each.show(shown[index], data.changed);

@@ -138,7 +138,7 @@ export function createLesson(state) {
       const step = steps.findIndex(({ to }) => to === place) + 1;
       setText(
         where,
-        _('Lesson {number} · {title} · step {step} of {steps}', { number, title, step, steps: steps.length }),
+        _('Lesson {number} · {title}, step {step} of {steps}', { number, title, step, steps: steps.length }),
       );
       setText(teach, large ? _('Normal type') : _('Large type'));
       showSteps(steps);
