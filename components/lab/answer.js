@@ -7,7 +7,7 @@ import { _ } from '../core/texts.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 import { createPictureKey } from './picture_key.js';
 
-const LOW = 830; // px of a window's height below which one bar less is shown
+const MOST = 3; // rows of tokens
 const SMALLEST = 0.005; // probability of all other tokens that has a bar
 const LONGEST = 22; // characters of an answer
 const LONG = 9; // small letters of a name that needs a wider column
@@ -42,7 +42,7 @@ export function createAnswer(state) {
   const was = make('small');
   const share = make('span', { className: 'big' }, was, make('span'));
   const line = make('div', { className: 'line' }, word, share);
-  const rows = Array.from({ length: 4 }, row);
+  const rows = Array.from({ length: MOST }, row);
   const others = row();
   const list = make('ol', { className: 'options' }, ...[...rows, others].map(({ element }) => element));
   const vector = make('p', { className: 'vector' });
@@ -55,15 +55,8 @@ export function createAnswer(state) {
   );
   unknown.lastChild.onclick = () => state.guess(null);
   const key = createPictureKey();
-  const element = make(
-    'section',
-    { className: 'answer', 'aria-label': _("The model's answer") },
-    line,
-    list,
-    vector,
-    unknown,
-    key.element,
-  );
+  const element = make('section', { className: 'answer', 'aria-label': _("The model's answer") });
+  element.append(line, list, vector, unknown, key.element);
   return {
     element,
     line,
@@ -86,15 +79,14 @@ export function createAnswer(state) {
       }
       setText(share.lastElementChild, formatShare(found.now.after));
       setText(was, data.changed ? formerText(found.now) : '');
-      const isLow = innerHeight < LOW;
-      const count = wraps ? 2 : (isLow ? 3 : 4) - (state.view.marks.guesses ? 1 : 0); // guesses stand below
+      const count = wraps || state.view.marks.guesses ? 2 : MOST; // guesses stand below
       const shown = answerRows(data.answer.rows, count, data.changed);
       const isLong = shown.some(({ label }) => letters(wordText(label)) > LONG);
       list.classList.toggle('long', isLong);
       const restOf = when => 1 - shown.reduce((sum, each) => sum + each[when], 0);
       const rest = { label: _('others'), before: restOf('before'), after: restOf('after') };
-      others.element.hidden = wraps || state.view.marks.guesses || Math.max(rest.before, rest.after) < SMALLEST;
-      if (!others.element.hidden) others.show(rest, data.changed);
+      others.element.hidden = (wraps && state.view.marks.guesses) || Math.max(rest.before, rest.after) < SMALLEST;
+      others.show(rest, data.changed);
       rows.forEach((each, index) => {
         each.element.hidden = !shown[index];
         if (shown[index]) each.show(shown[index], data.changed);

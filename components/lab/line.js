@@ -107,7 +107,7 @@ function drawGuesses({ places: { x, trunk, width }, marks }, tops, lens, widths)
     fill(guess, shown, formatShare(p), others);
   });
   const top = tops.at(-2);
-  if (top) marks.mark('rule', 'path', { class: 'rule', d: `M${px(left)} ${px(top.bus - NODE - 22)}H${px(width)}` });
+  if (top) marks.mark('rule', 'path', { class: 'rule', d: `M${px(left)} ${px(top.bus - NODE - 14)}H${px(width)}` });
 }
 
 const PIECES = [{ class: 'label' }, { class: 'share', dx: 8 }, { class: 'share', dx: 10 }];

@@ -93,14 +93,8 @@ export function createMinute(state) {
   const count = make('span');
   const leave = make('button', { className: 'link', onclick: () => end() });
   const [says, ask] = ['says serif', 'ask'].map(className => make('p', { className }));
-  const card = make(
-    'section',
-    { className: 'minute', hidden: true, 'aria-label': _('First minute') },
-    count,
-    says,
-    ask,
-    leave,
-  );
+  const card = make('section', { className: 'minute', hidden: true, 'aria-label': _('First minute') });
+  card.append(count, says, ask, leave);
   const spoken = make('p', { className: 'spoken', role: 'status' });
   state.root.querySelector('.inspector').before(card, spoken);
   let progress = null;

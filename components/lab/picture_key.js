@@ -9,23 +9,24 @@ export function createPictureKey() {
   const entry = (path, textContent) => make('li', {}, iconElement(path), make('span', { textContent }));
   const constant = entry('M1 1h14v14H1zM4 4h8v8H4z', _('a constant head'));
   const pruned = entry('M1 1h14v14H1zM1 8 8 1M1 15 15 1M8 15 15 8', _('a pruned head: computed, not used'));
-  const element = make(
-    'ol',
-    { className: 'picture-key' },
+  const curve = entry('M2 15V12Q2 8 6 8H10Q14 8 14 4V1', _('the words it looks at; thicker is more'));
+  const element = make('ol', { className: 'picture-key' });
+  element.append(
     entry('M2 2h12v12H2zM3 6h3M3 9h6M3 12h9', _('a head: rows look, columns are looked at')),
     entry('M1 4h14v8H1z', _('the word that looks')),
-    entry('M2 15V12Q2 8 6 8H10Q14 8 14 4V1', _('the words it looks at; thicker is more')),
+    curve,
     entry('M8 15V1M4 8H8M5 4 8 1 11 4', _('each layer adds to the answer')),
     constant,
     pruned,
   );
   return {
     element,
-    show({ guesses }, { heads, marks }) {
+    show({ guesses }, { heads, marks, selection }) {
       element.hidden = marks.guesses && Boolean(guesses?.layers);
-      const states = Object.values(heads).flat(2);
-      constant.hidden = !states.some(head => head.constant);
-      pruned.hidden = !states.some(({ gate }) => gate === 0);
+      curve.hidden = selection.scope !== 'head';
+      const has = test => Object.values(heads).flat(2).some(test);
+      constant.hidden = !has(head => head.constant);
+      pruned.hidden = !has(({ gate }) => gate === 0);
     },
   };
 }

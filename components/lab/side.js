@@ -72,7 +72,7 @@ export function createSide(send) {
     if (Number(slider.value) !== gate) slider.value = String(gate);
     setText(counts, one ? _('Its output counts') : _('Their output counts'));
     setText(share, same ? formatShare(gate) : _('mixed'));
-    setText(remark, stateSentence(states, pressed));
+    setText(remark, data.hidden ? '' : stateSentence(states, pressed));
   };
 
   return {

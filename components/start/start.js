@@ -74,7 +74,7 @@ function showWords(state, { words, answer, chance, pruned }) {
     else groups.push(make('span', { className: 'group' }, element));
   });
   const slot = make('bdi', { textContent: tokenText(answer).trim(), translate: false });
-  groups.push(make('span', { className: 'slot' }, slot, make('small', { textContent: chance })));
+  groups.at(-1).append(make('span', { className: 'slot' }, slot, make('small', { textContent: chance })));
   state.words.replaceChildren(...groups);
   state.words.classList.toggle('pruned', pruned);
 }

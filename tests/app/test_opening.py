@@ -36,16 +36,16 @@ def test_the_first_sentence_says_what_the_head_does():
     assert [word["weight"] for word in page["words"]] == pytest.approx(row.tolist(), abs=1e-4)
     most = max(page["words"], key=lambda word: word["weight"])
     assert (most["text"].strip(), page["answer"].strip()) == ("ball", answer(HeadPlan())[0]) == ("ball", "ball")
-    assert f"takes {row.max():.0%} from one word: *ball*" in page["says"] and "Head 5 of layer 3" in page["says"]
-    assert page["chance"] == f"{answer(HeadPlan())[1]:.0%}" == "66%" and not page["pruned"]
+    assert f"Head 5 of layer 3 gives {row.max():.0%} of its attention to *ball*" in page["says"]
+    assert page["chance"] == f"{answer(HeadPlan())[1]:.0%} likely" == "66% likely" and not page["pruned"]
     assert [button["event"] for button in page["buttons"]] == [{"type": "plan", "plan": str(HEAD)}]
 
 
 def test_without_the_head_the_answer_stays_but_less_surely():
     page = shown(plan=str(HEAD))
     label, chance = answer(HEAD)
-    assert label == page["answer"].strip() == "ball" and page["chance"] == f"{chance:.0%}, was 66%" == "50%, was 66%"
-    assert page["pruned"] and f"66% → *{chance:.0%}*. 7 other heads in layer 3" in page["says"]
+    assert label == page["answer"].strip() == "ball" and page["chance"] == f"{chance:.0%} likely, was 66%"
+    assert page["pruned"] and "66% → *50%*. 31 other heads still" in page["says"]
     assert [button["event"] for button in page["buttons"]] == [
         {"type": "plan", "plan": ""}, {"type": "lab", "plan": str(LAYER)}]
 

@@ -216,13 +216,13 @@ def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):
 def test_the_start_page_prunes_a_head_then_a_layer_and_leads_to_the_lab_and_to_lesson_1(visit: Callable[..., Page]):
     page = visit(first=True)
     shown = page.locator('[data-part="start"]')
-    expect(shown.locator(".slot")).to_have_text("ball66%", timeout=30_000)
+    expect(shown.locator(".slot")).to_have_text("ball66% likely", timeout=30_000)
     assert query(page) == {}
     shown.get_by_role("button", name="Switch this head off").click()
-    expect(shown.locator(".slot")).to_have_text("ball50%, was 66%")
+    expect(shown.locator(".slot")).to_have_text("ball50% likely, was 66%")
     page.wait_for_function("location.search.includes('plan=self-2.4g0')")
     page.reload()
-    expect(shown.locator(".slot")).to_have_text("ball50%, was 66%", timeout=30_000)
+    expect(shown.locator(".slot")).to_have_text("ball50% likely, was 66%", timeout=30_000)
     shown.get_by_role("button", name="Switch the whole layer off").click()
     expect(page.locator('[data-part="lab"]')).to_contain_text("friends", timeout=30_000)
     assert "page" not in query(page) and "self-2.0" in query(page)["plan"]

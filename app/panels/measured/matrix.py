@@ -26,7 +26,7 @@ def table() -> dict[str, Any]:
     return {"columns": columns, "rows": rows,
             "about": _("Share of right answers after {n:,} steps of training. Press one to watch.",
                        n=STEPS),
-            "note": _("Small numbers: the 90% interval over three seeds, or as many as are written.")}
+            "note": _("Small numbers: 90% interval (t distribution) over three seeds, or the number written.")}
 
 
 def _cell(values: list[float]) -> dict[str, Any]:

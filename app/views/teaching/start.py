@@ -3,6 +3,7 @@
 tests/app/test_opening.py tests the numbers in its sentences.
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -40,9 +41,10 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
         about=_("A small language model guesses the next word."),
         words=[{"text": text, "weight": round(float(weight), 4)}
                for text, weight in zip(spelt(before.tokens), row, strict=True)],
-        answer=spelt([new.names[token]])[0], chance=_("{now}, was {was}", now=now, was=was) if plan else now,
+        answer=spelt([new.names[token]])[0],
+        chance=_("{now} likely, was {was}", now=now, was=was) if plan else _("{now} likely", now=now),
         pruned=bool(plan), says=_says(head, plan, new.names[token].strip(), was, now, float(row.max()),
-                                      lab.shape[head[0]][1]),
+                                      math.prod(lab.shape[head[0]])),
         buttons=_buttons(head, plan, lab.shape[head[0]][1]), ways=_ways(), large=state.teach,
         on_event=lesson_events.on_start)]
 
@@ -53,12 +55,11 @@ ANSWER = partial(live.answer, _parts)
 def _says(head: Address, plan: HeadPlan, answer: str, was: str, now: str, most: float, heads: int) -> str:
     _kind, layer, index = head
     if plan:
-        return _("The answer stays *{answer}*, less surely: {was} → *{now}*. {n} other heads in layer {layer} still "
-                 "look back. What if the whole layer were off?", answer=answer, was=was, now=now,
-                 n=heads - 1, layer=layer + 1)
-    return _("It looks back with *heads*. Head {head} of layer {layer} takes {share} from one word: *{word}*. What "
-             "if we switch this head off?", head=index + 1, layer=layer + 1,
-             share=f"{most:.0%}", word=answer)
+        return _("The answer stays *{answer}*, less surely: {was} → *{now}*. {n} other heads still look back. What if "
+                 "the whole layer were off?", answer=answer, was=was, now=now, n=heads - 1)
+    return _("It looks back with {n} *heads*. Head {head} of layer {layer} gives {share} of its attention to *{word}*. "
+             "What if we switch this head off?", n=heads, head=index + 1, layer=layer + 1, share=f"{most:.0%}",
+             word=answer)
 
 
 def _buttons(head: Address, plan: HeadPlan, heads: int) -> list[Button]:

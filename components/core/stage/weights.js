@@ -2,6 +2,7 @@
 
 import { cellIndex } from '../payload.js';
 
+const BELOW = 0.999; // stands for the byte 255 beside other weights
 const STEPS = 255; // weights arrive as bytes, round(255 * sqrt(weight))
 
 export const SHOWN = 0.012; // smallest weight that tints a word
@@ -68,7 +69,7 @@ export function selectedRow(data, states, { kind, layer, head, scope }, query) {
     mean ??= new Float64Array(row.length);
     for (let j = 0; j < row.length; j += 1) mean[j] += (row[j] * (used ? gate : 1)) / sum;
   }
-  return { row: mean, used };
+  return { row: mean?.some(w => w > 0 && w < 1) ? mean.map(w => (w === 1 ? BELOW : w)) : mean, used };
 }
 
 const includes = (scope, { l, h }, layer, head) =>

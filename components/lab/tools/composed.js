@@ -159,7 +159,7 @@ function tiles(part, api) {
   return make('figure', {}, make('figcaption', { textContent: title }), grid);
 }
 
-/** Returns numbers of the heads of a block as coloured cells: layers are rows; a press selects the head. */
+/** Returns numbers of the heads of a block as coloured cells, the last layer on top; a press selects the head. */
 function signedGrid({ kind, values, digits, most, act }) {
   const axis = text => make('span', { className: 'axis', textContent: text });
   const cell = (value, layer, head) => {
@@ -175,7 +175,15 @@ function signedGrid({ kind, values, digits, most, act }) {
       ...(part > 0.75 ? { 'data-strong': '' } : {}),
     });
   };
-  const rows = values.map((row, layer) => [axis(layer + 1), ...row.map((value, head) => cell(value, layer, head))]);
-  const first = [axis(''), ...values[0].map((_value, head) => axis(head + 1))];
-  return make('div', { className: 'signed', style: { '--heads': values[0].length } }, ...first, ...rows.flat());
+  const rows = values.map((row, layer) => [
+    axis(`L${layer + 1}`),
+    ...row.map((value, head) => cell(value, layer, head)),
+  ]);
+  const first = [axis(''), ...values[0].map((_value, head) => axis(`H${head + 1}`))];
+  return make(
+    'div',
+    { className: 'signed', style: { '--heads': values[0].length } },
+    ...first,
+    ...rows.reverse().flat(),
+  );
 }
