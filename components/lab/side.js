@@ -104,7 +104,7 @@ function stateSentence(states, pressed) {
   if (states.some(state => state.patched)) return _('The output is from another text (patched).');
   if (pressed.pruned === 'true') return _('Nothing of the output is used.');
   if (Object.values(pressed).includes('mixed')) return _('The heads have different states.');
-  if (pressed.constant === 'true') return _('The pattern is the mean over many texts.');
+  if (pressed.constant === 'true') return _('The pattern is the mean over many texts: by position, not word.');
   if (states.some(state => state.gate < 1)) return _('Part of the output is used.');
   return _('The pattern depends on the words.');
 }
@@ -122,7 +122,7 @@ function wordFacts(data, now) {
     const changed = old !== null && old !== undefined && Math.abs(old - loss) >= 0.005;
     const share = value => formatShare(Math.exp(-value));
     nodes.push(big(`${changed ? `${share(old)} → ` : ''}${share(loss)}`));
-    nodes.push(grey(_("The model's chance; loss {loss} nats.", { loss: loss.toFixed(2) })));
+    nodes.push(grey(_('Its chance after the words before; loss {loss} nats.', { loss: loss.toFixed(2) })));
   }
   return { name: sentence(_('Word {word}'), { word: wordElement(words[now.look] ?? '') }), nodes };
 }

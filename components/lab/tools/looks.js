@@ -78,7 +78,7 @@ export function patternOf(api, byte, off, exact = null) {
         { most: 1, off },
       ),
       note(
-        _('Spread {entropy} of at most {most} nats (entropy). Each row looks at the columns.', {
+        _('Spread {entropy} of at most {most} nats (entropy).', {
           entropy: entropy(row).toFixed(2),
           most: Math.log(Math.max(1, reach)).toFixed(2),
         }),
