@@ -95,10 +95,8 @@ def wait(process: subprocess.Popen, url: str, log: Path) -> None:
 
 
 def chromium(playwright: Playwright) -> Browser:
-    """Returns a headless Chromium, which must be installed on the machine.
-
-    Debian's headless shell comes first: a page costs half of the processor time, because no window is drawn around it.
-    """
+    """Returns a headless Chromium, which must be installed on the machine. Debian's headless shell comes first: a page
+    costs half of the processor time, because no window is drawn around it."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)), None)
     if path is None:

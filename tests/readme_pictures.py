@@ -32,10 +32,8 @@ def still(page: Page) -> None:
 
 
 def lesson(page: Page, address: str, key: str, count: int) -> Iterator[tuple[bytes, int]]:
-    """Performs the first `count` steps of a lesson.
-
-    Yields (picture, duration of the frame in ms) before and after each action.
-    """
+    """Performs the first `count` steps of a lesson. Yields (picture, duration of the frame in ms) before and after each
+    action."""
     page.goto(f"{address}/?lesson={key}.1")
     for number, step in enumerate(lesson_files.lesson(key).steps[:count], 1):
         at(page, Place(key, number))

@@ -82,10 +82,8 @@ def copy_repository() -> None:
 
 
 def rewrite(chosen: set[str]) -> int:
-    """Rewords the chosen strings in the Python, JavaScript and JSON files of the copy.
-
-    Returns the number of changed places.
-    """
+    """Rewords the chosen strings in the Python, JavaScript and JSON files of the copy. Returns the number of changed
+    places."""
     changed = 0
     for path in (path for folder in FOLDERS for path in (COPY / folder).rglob("*")):
         if path.suffix not in PLACES or "measurements" in path.parts or "checkpoints" in path.parts:

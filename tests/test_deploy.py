@@ -74,10 +74,8 @@ def test_the_page_on_hosting_says_how_large_hub_models_may_be(root: Path):
 
 
 def test_haproxy_takes_its_configuration(root: Path, tmp_path: Path):
-    """HAProxy accepts the configuration. Skipped if HAProxy is not installed.
-
-    The other tests of this file do not need HAProxy.
-    """
+    """HAProxy accepts the configuration. Skipped if HAProxy is not installed. The other tests of this file do not need
+    HAProxy."""
     balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
     if balancer is not None:
         settings = {"LISTEN": "127.0.0.1:1", "CONTROL": str(tmp_path / "control"), "REPLICA_A": "127.0.0.1:2",
@@ -92,10 +90,8 @@ T = TypeVar("T")
 
 
 class Stand(ThreadingHTTPServer):
-    """A fake replica, which responds to the health check after `late` seconds.
-
-    Any other response continues until the replica stops.
-    """
+    """A fake replica, which responds to the health check after `late` seconds. Any other response continues until the
+    replica stops."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), self.Answer)
@@ -218,10 +214,8 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_f
 
 
 class Site:
-    """A supervisor with fake replicas, which respond with their generation number.
-
-    HAProxy is real where it is installed, and otherwise simulated.
-    """
+    """A supervisor with fake replicas, which respond with their generation number. HAProxy is real where it is
+    installed, and otherwise simulated."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.port, *ports = free_ports(3)

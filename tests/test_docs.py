@@ -69,10 +69,8 @@ NUMBER = re.compile(r"\d+\.\d+%?")
 
 
 def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
-    """Each decimal number in the README's findings is also in the findings or on the Results page.
-
-    All digits must agree.
-    """
+    """Each decimal number in the README's findings is also in the findings or on the Results page. All digits must
+    agree."""
     shown = [PAGES["docs/findings.md"], *(cell for claim in claims.read() for its in claim.statements
                                           for row in its.table for cell in row.values())]
     known = {number for text in shown for number in NUMBER.findall(text)}
@@ -103,10 +101,8 @@ def test_every_make_target_that_is_named_exists():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_file_that_is_named_exists(page: str):
-    """A path in backticks, in a link or in a list of folders exists, relative to the root or to the page.
-
-    A bare file name can be in any folder.
-    """
+    """A path in backticks, in a link or in a list of folders exists, relative to the root or to the page. A bare file
+    name can be in any folder."""
     text = PAGES[page]
     named = [*re.findall(rf"`((?:{'|'.join(OURS)})/[\w./*-]*)`", text),
              *re.findall(r"`([\w.-]+\.(?:py|md|txt|toml|js|css))`", text), *re.findall(r"\]\(((?!http)[^)]+)\)", text),
@@ -140,10 +136,8 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 def test_every_command_that_is_named_exists():
-    """The module of each command can be run, and accepts the options of the command.
-
-    Models named in a command have a recipe.
-    """
+    """The module of each command can be run, and accepts the options of the command. Models named in a command have a
+    recipe."""
     named = sorted(set(commands()))
     modules = {command.split()[0] for _, command in named}
     assert {"models.training", "models.training.evaluate", "models.training.sweeps", "studies.corpus.lengths",
@@ -176,11 +170,9 @@ STUDY, TRAINER = "studies.command", "models.training.trainer"
 
 @cache
 def options_of(module: str) -> set[str]:
-    """Returns the options of a module's parser.
-
-    They are the arguments of add_argument in the module's file, and options that the file adds by a function. A study
-    also has the options of studies/command.py and of its `Option` list; a training has those of trainer.py.
-    """
+    """Returns the options of a module's parser. They are the arguments of add_argument in the module's file, and
+    options that the file adds by a function. A study also has the options of studies/command.py and of its `Option`
+    list; a training has those of trainer.py."""
     file = ROOT / "studies" / "command.py" if module == STUDY else main_of(module)
     calls = [node for node in ast.walk(ast.parse(file.read_text() if file else "")) if isinstance(node, ast.Call)]
     named = {getattr(call.func, "attr", getattr(call.func, "id", "")): call for call in calls}
@@ -201,10 +193,8 @@ def options_of(module: str) -> set[str]:
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
 def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
                           tmp_path: Path):
-    """The Python blocks of a page, run in order, print the output that is on the page.
-
-    The model from the Hub is replaced by a tiny one.
-    """
+    """The Python blocks of a page, run in order, print the output that is on the page. The model from the Hub is
+    replaced by a tiny one."""
     monkeypatch.syspath_prepend(str(ROOT / "tests" / "models"))
     monkeypatch.chdir(tmp_path)  # an example writes a folder to the working directory
     foreign_tiny = importlib.import_module("foreign_tiny")

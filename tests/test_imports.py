@@ -15,10 +15,8 @@ from tools import import_graph
 
 @pytest.mark.parametrize("graph_of", [import_graph.module_graph, import_graph.package_graph])
 def test_there_is_no_import_cycle(graph_of: Callable[[Path], import_graph.Graph]):
-    """Neither modules nor packages import each other in a circle.
-
-    Imports at module level, inside functions and under TYPE_CHECKING all count.
-    """
+    """Neither modules nor packages import each other in a circle. Imports at module level, inside functions and under
+    TYPE_CHECKING all count."""
     assert import_graph.cycles(graph_of(ROOT)) == []
 
 
@@ -35,10 +33,8 @@ def test_test_modules_have_distinct_names():
 
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
-    """Returns a checkout with an import cycle and with a violation of one rule of the table.
-
-    The cycle consists of an ordinary import, one inside a function, and one for types only.
-    """
+    """Returns a checkout with an import cycle and with a violation of one rule of the table. The cycle consists of an
+    ordinary import, one inside a function, and one for types only."""
     for name, code in {
         "models/__init__": "",
         "models/early": "from models import late",
@@ -69,10 +65,8 @@ def test_the_table_is_checked_on_any_checkout(toy: Path):
 
 @pytest.mark.parametrize("module", ["models.plan", "models.kind", "models.prompt", "models.messages"])
 def test_light_modules_load_neither_torch_nor_numpy(module: str):
-    """Modules for links, undo and catalogues import neither torch nor numpy.
-
-    `import models.kind` took 4.5 s when it imported torch.
-    """
+    """Modules for links, undo and catalogues import neither torch nor numpy. `import models.kind` took 4.5 s when it
+    imported torch."""
     code = f"import sys, {module}; print([name for name in ('numpy', 'torch', 'streamlit') if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

@@ -119,10 +119,8 @@ def test_make_leaves_out_an_index_that_cannot_be_reached(root: Path, indexes: tu
 
 
 def test_requirements_hold_on_every_system(root: Path):
-    """requirements.txt has no URL and no build for a single system, and excludes uvloop on Windows.
-
-    On a Mac the ordinary index has the right torch. uvloop does not exist for Windows, and the app runs without it.
-    """
+    """requirements.txt has no URL and no build for a single system, and excludes uvloop on Windows. On a Mac the
+    ordinary index has the right torch. uvloop does not exist for Windows, and the app runs without it."""
     assert pytorch(root) == "https://download.pytorch.org/whl/cpu"
     for file in (REQUIREMENTS, Path("requirements-test.txt")):
         for line in (root / file).read_text().splitlines():

@@ -8,10 +8,8 @@ from tests.route_attacks import Route
 
 
 def test_a_route_reads_both_kinds_of_answers():
-    """The client reads chunked responses and responses with a Content-Length.
-
-    It reconnects after the server closed the connection.
-    """
+    """The client reads chunked responses and responses with a Content-Length. It reconnects after the server closed the
+    connection."""
     answers = [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", b"",
                b"HTTP/1.1 410 Gone\r\nContent-Length: 2\r\n\r\nno"]
 

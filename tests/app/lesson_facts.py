@@ -51,10 +51,8 @@ def _probability(state: LabState, fact: Fact) -> float:
 
 
 def _weight(state: LabState, fact: Fact) -> float:
-    """Returns an attention weight from token `query` to token `key`, both counted from 0.
-
-    It is that of the head `head`, or the mean over the layer's heads if no head is named.
-    """
+    """Returns an attention weight from token `query` to token `key`, both counted from 0. It is that of the head
+    `head`, or the mean over the layer's heads if no head is named."""
     maps = run(state).weights[fact.get("kind", "self")][fact["layer"]]
     row = maps.mean(0) if "head" not in fact else maps[fact["head"]]
     return float(row[fact["query"], fact["key"]])
@@ -68,10 +66,8 @@ def _offset(state: LabState, fact: Fact) -> float:
 
 
 def _moves(state: LabState, fact: Fact) -> float:
-    """Returns the largest change of any weight of the head if the text is replaced by `to`.
-
-    Both texts have the same number of tokens.
-    """
+    """Returns the largest change of any weight of the head if the text is replaced by `to`. Both texts have the same
+    number of tokens."""
     one, two = (run(each).weights["self"][fact["layer"], fact["head"]] for each in (state, _other(state, fact)))
     return float(numpy.abs(one - two).max())
 
@@ -95,10 +91,8 @@ def _heads_at_offset(state: LabState, fact: Fact) -> int:
 
 
 def _least_by_head(state: LabState, fact: Fact) -> float:
-    """Returns the lowest probability of the answer `of` over all plans that modify a single head.
-
-    `state` is the modification: c for a constant head, g0 for a pruned head.
-    """
+    """Returns the lowest probability of the answer `of` over all plans that modify a single head. `state` is the
+    modification: c for a constant head, g0 for a pruned head."""
     layers, heads = models.load(state.model).shape["self"]
     plans = [HeadPlan.parse(f"self-{layer}.{head}{fact['state']}") for layer in range(layers) for head in range(heads)]
     return min(_probability(replace(state, plan=plan), fact) for plan in plans)
@@ -106,8 +100,7 @@ def _least_by_head(state: LabState, fact: Fact) -> float:
 
 def _translations_kept(state: LabState, fact: Fact) -> int:
     """Returns the number of heads in the block `kind` that can be pruned one at a time without changing the
-    translation.
-    """
+    translation."""
     layers, heads = models.load(state.model).shape[fact["kind"]]
     plans = [HeadPlan().gate(fact["kind"], layer, head, 0.0) for layer in range(layers) for head in range(heads)]
     return sum(run(replace(state, plan=plan)).written == run(state).written for plan in plans)
@@ -236,8 +229,7 @@ MEASURES: dict[str, Callable[[LabState, Fact], Any]] = {
 
 def check(step: Step, fact: Fact) -> str:
     """Returns "" if the fact holds, and otherwise a message with the lesson's claim, the measured and the expected
-    value.
-    """
+    value."""
     value = MEASURES[fact["measure"]](state_of(step.opens, fact), fact)
     expected = {name: fact[name] for name in ("is", "at least", "at most") if name in fact}
     assert expected, f"{fact} expects nothing"

@@ -20,10 +20,8 @@ LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 
 def in_python(source: str, shown: Mapping[str, tuple[int | str, ...]] = SHOWN) -> Iterator[str]:
-    """Yields string literals that a call displays without a lookup in the catalogue.
-
-    f-strings count if they contain words.
-    """
+    """Yields string literals that a call displays without a lookup in the catalogue. f-strings count if they contain
+    words."""
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue

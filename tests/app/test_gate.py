@@ -119,10 +119,8 @@ def test_without_names_every_name_is_known_but_none_that_is_no_name():
     (f"{socket.gethostname()}:8501", True), ("named.test", True), ("evil.example:8501", False),
     ("localhost.evil.example", False), ("127.0.0.1.evil.example", False), ("[::1].evil.example", False)])
 def test_a_persons_own_machine_answers_to_its_own_names(host: str, known: bool):
-    """The local app accepts only this machine's names and addresses as Host and Origin.
-
-    In DNS rebinding, another site's name resolves to this machine, and the site sends this name in both headers.
-    """
+    """The local app accepts only this machine's names and addresses as Host and Origin. In DNS rebinding, another
+    site's name resolves to this machine, and the site sends this name in both headers."""
     guard, rebound = Gate(inner, hosts=["named.test"], local=True), {"host": host, "origin": f"http://{host}"}
     assert status(guard, headers={"host": host}) == (200 if known else 400)
     accepted = asked(guard, "/_stcore/stream", rebound, kind="websocket")[0]["type"] == "websocket.accept"

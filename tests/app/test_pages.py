@@ -74,10 +74,8 @@ def test_no_exception_on_the_default_page():
 
 
 def shared_out() -> list[tuple[str, str]]:
-    """Returns (model, text) pairs in which every model and every example of its task occurs.
-
-    All combinations would take a minute; tests/models/test_contract.py runs them without pages.
-    """
+    """Returns (model, text) pairs in which every model and every example of its task occurs. All combinations would
+    take a minute; tests/models/test_contract.py runs them without pages."""
     pairs = []
     for task in TASKS:
         names = [name for name in models.names() if name.startswith(f"{task}-")]
@@ -139,8 +137,7 @@ def test_typing_undo_and_redo():
 
 def test_a_browser_that_lags_behind_does_not_undo_typing():
     """Each run receives the address from the browser, which can be older than the current text. It does not undo
-    typing.
-    """
+    typing."""
     app = opened(model="assignment-selective", text="a=1; a=?")
     type_text(app, "a=2; a=?")
     assert app.query_params["text"] == "a=1; a=?"

@@ -42,8 +42,7 @@ def _android(text: str) -> str:
 
 def _gruber(text: str) -> str:
     """Finds a link by Gruber's pattern of 2010, which many programs have copied. Such a link does not end in
-    punctuation.
-    """
+    punctuation."""
     last = r"[^\s`!()\[\]{};:'\".,<>?«»“”‘’]"
     return re.search(rf"https://(?:[^\s()<>]+|\([^\s()<>]*\))+(?:\([^\s()<>]*\)|{last})", text)[0]
 

@@ -116,10 +116,8 @@ def test_any_link_opens(query):
 
 
 def test_heads_that_no_compared_model_has_are_reported():
-    """A head of a plan that no compared model has is reported. A head that only one of the models has is kept.
-
-    The models have 4 layers of 8 heads and 8 layers of one head, so neither has head 6 of layer 7.
-    """
+    """A head of a plan that no compared model has is reported. A head that only one of the models has is kept. The
+    models have 4 layers of 8 heads and 8 layers of one head, so neither has head 6 of layer 7."""
     beside = {"model": "masked-softmax", "with": "masked-gau-relu2"}
     state, problems = read_query(beside | {"plan": "self-6.5c"})
     assert not state.plan and "layer 7, head 6" in problems[0]

@@ -212,10 +212,8 @@ COMPLETE = {"zh": 0.97}
 
 
 def texts_of(language: str):
-    """Returns (entry, English text) for each text with a confirmed translation.
-
-    For texts with a plural it is the plural form.
-    """
+    """Returns (entry, English text) for each text with a confirmed translation. For texts with a plural it is the
+    plural form."""
     return [(entry, extract.english(entry)) for entry in texts.catalogue(language)
             if entry.id and extract.translated(entry) and not entry.fuzzy]
 
@@ -297,10 +295,8 @@ def test_another_script_gets_a_note():
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_stars_of_markdown_are_never_displayed(language):
-    """No page displays the stars of Markdown.
-
-    CommonMark does not end bold text between a full-width punctuation mark and a letter, so the stars would be visible.
-    """
+    """No page displays the stars of Markdown. CommonMark does not end bold text between a full-width punctuation mark
+    and a letter, so the stars would be visible."""
     shown = [(english, re.sub(r"<code>.*?</code>|<[^>]+>", "", MarkdownIt().render(form)))
              for entry, english in texts_of(language) for form in forms(entry) if "**" in form]
     assert len(shown) > 10 and not [english for english, text in shown if "*" in text]
@@ -337,8 +333,7 @@ def test_a_translation_names_controls_as_they_are(language):
 
 def test_a_page_named_in_a_text_is_marked_as_a_control():
     """If a text names a page, the name is between stars, so that its translation is checked against the translated
-    title.
-    """
+    title."""
     names = "|".join(PAGES.values())
     named = re.compile(rf"\bpages? (\*?)({names})\b(?!')|(\*?)\b({names})(?:\*)? page\b")
     found = [(match, english) for _entry, english in texts_of("zh") for match in named.finditer(english)]

@@ -23,10 +23,8 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
     """Returns visit(**state), which opens a link in a new browser profile and waits until the Lab is drawn.
-
-    visit(phone=True) uses the screen of a phone, and visit(first=True) opens the address without parameters. At the
-    end the test fails if a page logged an error, opened a dialog, or sent a request to another host.
-    """
+    visit(phone=True) uses the screen of a phone, and visit(first=True) opens the address without parameters. At the end
+    the test fails if a page logged an error, opened a dialog, or sent a request to another host."""
     contexts, complaints = [], []
 
     def open_page(phone: bool = False, dark: bool = False, wait: bool = True, first: bool = False,

@@ -219,10 +219,8 @@ FORM = """target => { const form = document.createElement('form');
 
 
 def test_another_site_cannot_send_events(host: str, schools: list[str], browser: Browser, page: Page):
-    """Another site cannot send events by fetch or by a form, even if it knows the id of a session.
-
-    This is also true for the site that may embed the app.
-    """
+    """Another site cannot send events by fetch or by a form, even if it knows the id of a session. This is also true
+    for the site that may embed the app."""
     page.goto(f"{host}/?model=stories-softmax&text=The+cat+sat.")
     expect(page.locator(".tile")).to_have_count(32, timeout=30_000)
     with page.expect_request(lambda request: ROUTE.search(request.url) is not None) as found:
@@ -244,10 +242,8 @@ def test_another_site_cannot_send_events(host: str, schools: list[str], browser:
 
 
 def test_the_route_answers_in_a_frame(host: str, schools: list[str], page: Page):
-    """The events route works in a frame of a site that may embed the app.
-
-    In such a frame the browser stores no cookies for the app.
-    """
+    """The events route works in a frame of a site that may embed the app. In such a frame the browser stores no cookies
+    for the app."""
     page.goto(schools[0])
     frame = page.frame_locator("iframe")
     cell = frame.locator('.tile[data-layer="0"][data-head="3"]')
@@ -259,10 +255,8 @@ def test_the_route_answers_in_a_frame(host: str, schools: list[str], page: Page)
 
 
 def test_a_frame_offers_a_window_of_its_own_with_the_state(host: str, schools: list[str], page: Page):
-    """In a frame of another site the page has a link that opens the same state in a separate window.
-
-    Browsers can block uploads and downloads in such a frame.
-    """
+    """In a frame of another site the page has a link that opens the same state in a separate window. Browsers can block
+    uploads and downloads in such a frame."""
     page.goto(f"{schools[0]}/whole")
     frame = page.frame_locator("iframe")
     cell = frame.locator('.tile[data-layer="0"][data-head="3"]')

@@ -29,9 +29,7 @@ def scales() -> dict[str, Any]:
 
 
 def tiles() -> dict[str, Any]:
-    """Returns thumbnails of a causal block and of a block with more keys than queries, packed as for the
-    Lab.
-    """
+    """Returns thumbnails of a causal block and of a block with more keys than queries, packed as for the Lab."""
     maps = {"causal": numpy.tril(_random(5).random((2, 3, 5, 5))), "cross": _random(6).random((3, 2, 4, 130))}
     return {name: _tiles(thumbnails(its.astype(numpy.float32)), name == "causal") for name, its in maps.items()}
 

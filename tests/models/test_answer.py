@@ -28,10 +28,8 @@ def parts_of(attribution: HeadAttribution) -> float:
 
 @either_way
 def test_the_lens_of_a_stack(attention: str, causal: bool):
-    """Each layer's prediction is the final norm and unembedding of the hidden state after the layer.
-
-    The last prediction is the model's output.
-    """
+    """Each layer's prediction is the final norm and unembedding of the hidden state after the layer. The last
+    prediction is the model's output."""
     lab = make_lab(attention, causal)
     ids = random_ids(1, 12)[0]
     plan = all_heads(lab, gate=0.7).constant("self", 0, 0)
@@ -110,10 +108,8 @@ def test_attribution_of_a_stack_sums_to_the_logit(attention: str, causal: bool):
 
 @either_way
 def test_attribution_against_hooks(attention: str, causal: bool):
-    """A head's contribution equals the logit of the head's slice of the input of W_O alone.
-
-    The scale of the final norm is held fixed.
-    """
+    """A head's contribution equals the logit of the head's slice of the input of W_O alone. The scale of the final norm
+    is held fixed."""
     lab = make_lab(attention, causal)
     ids = random_ids(1, 12)[0]
     inputs: list[Tensor] = []
@@ -171,10 +167,8 @@ def test_attribution_of_an_imported_model_sums_to_the_logit(name: str):
 
 
 def test_attribution_of_gpt2_against_hooks():
-    """The attribution equals plain hooks on transformers' eager model.
-
-    LayerNorm's mean and deviation are held fixed.
-    """
+    """The attribution equals plain hooks on transformers' eager model. LayerNorm's mean and deviation are held
+    fixed."""
     lab, eager = lab_of("gpt2"), eager_of("gpt2")
     prompt = lab.read("The cat sat on the mat.")
     inputs: list[Tensor] = []
@@ -266,10 +260,8 @@ def difference(trace: models.Trace, found: HeadPatching) -> float:
 
 
 def test_patching_each_head_of_a_translation():
-    """For both prompts the decoder reads the translation of the first text.
-
-    The first prediction in which the two prompts differ is compared.
-    """
+    """For both prompts the decoder reads the translation of the first text. The first prediction in which the two
+    prompts differ is compared."""
     lab = make_pair_lab("softmax")
     prompt = lab.anchored(lab.read("The cat is sleeping here.").with_source(lab.read("A cat is sleeping here.")))
     found = patching_of(lab, prompt)

@@ -100,20 +100,16 @@ def test_an_error_of_the_text_has_its_position(text: str, message: str, place: s
 @pytest.mark.parametrize("text, tokens", [("a=1;" * 25_000, 8_193), ("a=1;a=?;" * 12_500, 8_192)],
                          ids=["assignments", "questions"])
 def test_a_long_text_is_cut(text: str, tokens: int):
-    """Only 16,384 of 100,000 characters are read: 4,096 events of two tokens.
-
-    The answer to the last question is not in the text, so it is no token.
-    """
+    """Only 16,384 of 100,000 characters are read: 4,096 events of two tokens. The answer to the last question is not in
+    the text, so it is no token."""
     prompt = TASK.read(text)
     assert TASK.limit - 2 < len(prompt.ids) <= TASK.limit  # an event is read completely or not at all
     assert len(prompt.ids) + prompt.omitted == tokens
 
 
 def test_after_the_cut_nothing_is_read():
-    """After the cut nothing is read.
-
-    At 127 tokens an event of two tokens does not fit, and a question needs both of its tokens.
-    """
+    """After the cut nothing is read. At 127 tokens an event of two tokens does not fit, and a question needs both of
+    its tokens."""
     prompt = TASK.read("a=1;" * 63 + "b=2; b=?")
     assert len(prompt.ids) == 127 and prompt.predict_at == () and prompt.omitted == 3
 

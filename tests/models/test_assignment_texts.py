@@ -23,19 +23,15 @@ CORPUS, METRIC = TASKS["assignment"].build().corpus, TASKS["assignment"].build()
 
 
 def events_of(ids: list[int]) -> list[tuple[str, str]]:
-    """Returns one (variable, value) pair per event; the value is a digit, or "?" for a question.
-
-    After BOS every event is two token ids, which are decoded with the labels of the tokens.
-    """
+    """Returns one (variable, value) pair per event; the value is a digit, or "?" for a question. After BOS every event
+    is two token ids, which are decoded with the labels of the tokens."""
     names = [TASK.labels[i] for i in ids[1:]]
     return [(what[0], "?" if "?" in what else value) for what, value in zip(names[::2], names[1::2], strict=True)]
 
 
 def check(ids: list[int], right: list[int]) -> None:
-    """Asserts that `right` has an answer exactly at each question.
-
-    The answer is the next token, and equals the one found with a dict.
-    """
+    """Asserts that `right` has an answer exactly at each question. The answer is the next token, and equals the one
+    found with a dict."""
     events = events_of(ids)
     assert events[0][1] != "?" and len({variable for variable, _ in events}) <= VARIABLES
     asks = [i for i, token in enumerate(ids) if TASK.labels[token].endswith("?")]
@@ -93,10 +89,8 @@ def test_batches_grow_and_are_decided_by_three_numbers():
 
 
 def test_validation_texts_are_their_own():
-    """Validation texts are the same at every call.
-
-    They differ from the test texts and from the training texts of the first seeds.
-    """
+    """Validation texts are the same at every call. They differ from the test texts and from the training texts of the
+    first seeds."""
     batches, again = CORPUS.validation(), CORPUS.validation()
     assert all(torch.equal(a.tokens, b.tokens) for a, b in zip(batches, again, strict=True))
     longest = batches[-1]
@@ -169,8 +163,7 @@ def test_measure_of_a_model_that_guesses(few_texts: None):
 
 def test_measure_of_a_model_that_remembers_first_values(few_texts: None):
     """The model that returns first values is right if the variable was not overwritten, and otherwise in one of ten
-    cases.
-    """
+    cases."""
     metric = METRIC.evaluate(Guess(first_values))["accuracy_by_overwrites"]
     assert metric["0"] == 1.0
     asked = draw(200, TRAINED_EVENTS, generator(assignment.TEST_SEED, 0, TRAINED_EVENTS))[0]

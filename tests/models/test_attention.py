@@ -59,10 +59,8 @@ def test_gates_are_recorded(attention: str, causal: bool):
 
 @pytest.mark.parametrize("attention_width, heads", [(64, 8), (48, 4)])
 def test_attention_wider_than_the_model(attention_width: int, heads: int):
-    """With more or wider heads the output still follows the formula.
-
-    The number of parameters is proportional to the attention width.
-    """
+    """With more or wider heads the output still follows the formula. The number of parameters is proportional to the
+    attention width."""
     config = replace(make_config("softmax"), attention_width=attention_width, heads=heads)
     torch.manual_seed(0)
     module = Transformer(config, initial_std=0.3).blocks[LAYER].attention
@@ -91,11 +89,9 @@ def test_rope_knows_distances_only():
 
 @either_way
 def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, causal: bool):
-    """Scores, weights and outputs equal those of oracles.py in float64.
-
-    Scores of a causal model are -inf above the diagonal. Weights are the normalised values of scores minus F, the
-    selective mask. Rows sum to 1 if the type's weights are a distribution.
-    """
+    """Scores, weights and outputs equal those of oracles.py in float64. Scores of a causal model are -inf above the
+    diagonal. Weights are the normalised values of scores minus F, the selective mask. Rows sum to 1 if the type's
+    weights are a distribution."""
     module, x = module_and_input(attention, causal)
     output, record = record_of(module, x)
     future = causal_mask(N) if causal else torch.zeros(N, N, dtype=torch.bool)
@@ -116,11 +112,8 @@ def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, cau
 
 @either_way
 def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool):
-    """The recorded ln Z satisfies weight = exp(score - F - ln Z).
-
-    F is the selective mask (accumulated votes), which is 0 for all other attention types. For types whose rows are not
-    divided by a sum, the record is ln of the row sum.
-    """
+    """The recorded ln Z satisfies weight = exp(score - F - ln Z). F is the selective mask (accumulated votes), which is
+    0 for all other attention types. For types whose rows are not divided by a sum, the record is ln of the row sum."""
     module, x = module_and_input(attention, causal)
     _, record = record_of(module, x)
     log_z = module.log_normaliser(record.scores)
@@ -133,10 +126,8 @@ def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool
 
 @either_way
 def test_weights_are_far_from_flat(attention: str, causal: bool):
-    """The weights of the tiny models are far from uniform, so that the tests can detect errors.
-
-    The distance is the total variation, half the sum of absolute differences.
-    """
+    """The weights of the tiny models are far from uniform, so that the tests can detect errors. The distance is the
+    total variation, half the sum of absolute differences."""
     module, x = module_and_input(attention, causal)
     live = record_of(module, x)[1].live
     share = live / live.sum(-1, keepdim=True).clamp_min(1e-9)
@@ -147,10 +138,8 @@ def test_weights_are_far_from_flat(attention: str, causal: bool):
 
 @pytest.mark.parametrize("first", [1, 2, 7, N - 1])
 def test_nothing_sees_the_future(attention: str, first: int):
-    """If the tokens from position `first` on change, no earlier position changes in any layer.
-
-    Every position from `first` on changes.
-    """
+    """If the tokens from position `first` on change, no earlier position changes in any layer. Every position from
+    `first` on changes."""
     model = make_model(attention)
     ids, other = random_ids(2, N)
     other = torch.cat((ids[:first], (ids[first:] + 7) % model.config.vocabulary))
@@ -178,10 +167,8 @@ def test_without_a_causal_mask_the_future_is_seen(attention: str, causal: bool):
 
 
 def test_weights_that_no_text_changes(attention: str):
-    """Types with tables have the same attention weights for two texts without a common word.
-
-    The weights of all other types differ.
-    """
+    """Types with tables have the same attention weights for two texts without a common word. The weights of all other
+    types differ."""
     module, x = module_and_input(attention)
     live = record_of(module, x)[1].live
     same = torch.equal(live[0], live[1])

@@ -17,8 +17,7 @@ START, END, V = 0, 1, 4
 
 class Toy:
     """A language of V tokens in which the next token depends on all earlier ones, by random tables that the seed
-    determines.
-    """
+    determines."""
 
     def __init__(self, seeds: list[int]) -> None:
         self.seeds, self.rows, self.steps = seeds, [(seed, ()) for seed in seeds], 0

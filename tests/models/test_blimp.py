@@ -14,10 +14,8 @@ from studies.zero_shot.blimp import accuracy, log_probabilities, measure, read_p
 
 
 def test_a_sentences_probability_is_the_product_of_its_tokens(monkeypatch: pytest.MonkeyPatch):
-    """The probability of a sentence is the product of the probabilities of its tokens, computed one by one.
-
-    Sentences of several lengths are in one batch or in several.
-    """
+    """The probability of a sentence is the product of the probabilities of its tokens, computed one by one. Sentences
+    of several lengths are in one batch or in several."""
     lab = own("stories-selective")
     sentences = [lab.read(text).ids[1:] for text in ("The cat sat.", "A", "Once upon a time there was a dragon.")]
     expected = []
@@ -53,10 +51,8 @@ def test_a_measure_says_which_pairs_are_right():
 
 
 def test_the_error_is_that_of_stratified_means():
-    """The standard error is that of a mean over strata, the paradigms.
-
-    For two paradigms of 4 pairs the variance is the sum of p (1 - p) / 3, divided by 2².
-    """
+    """The standard error is that of a mean over strata, the paradigms. For two paradigms of 4 pairs the variance is the
+    sum of p (1 - p) / 3, divided by 2²."""
     found = accuracy({"a": [True, True, True, False], "b": [True, False, True, False]})
     assert found["accuracy"] == 0.625
     assert found["accuracy_error"] == pytest.approx(math.sqrt(0.1875 / 3 + 0.25 / 3) / 2, abs=1e-5)

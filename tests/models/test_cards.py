@@ -29,11 +29,9 @@ def multiplications(attention: str, c: int, h: int, n: int, factors: tuple[int, 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_cost_by_hand(name: str):
-    """The cost on the card equals the formula, and so does the cost of softmax attention with as many parameters.
-
-    The additional parameters are in the values and the MLP. Gated attention units are compared with half as many layers
-    of eight heads. An encoder-decoder's cost is the sum of encoder and decoder, whose attention types can differ.
-    """
+    """The cost on the card equals the formula, and so does the cost of softmax attention with as many parameters. The
+    additional parameters are in the values and the MLP. Gated attention units are compared with half as many layers of
+    eight heads. An encoder-decoder's cost is the sum of encoder and decoder, whose attention types can differ."""
     config = RECIPES[name].config
     stacks = [(config.layers, getattr(config, "longest_target", config.trained_length)),
               (getattr(config, "encoder_layers", 0), config.trained_length)]
@@ -77,10 +75,8 @@ def test_a_card(attention: str, tmp_path: Path):
 
 
 def test_the_cost_of_a_type_is_its_own():
-    """The cost depends only on the config, and its computation uses no random numbers.
-
-    Score multiplications are proportional to the number of layers.
-    """
+    """The cost depends only on the config, and its computation uses no random numbers. Score multiplications are
+    proportional to the number of layers."""
     config = make_config("dense-softmax")
     torch.manual_seed(1)
     assert cost(config) == cost(config) and torch.initial_seed() == 1

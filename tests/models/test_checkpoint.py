@@ -42,10 +42,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_written_is_read(folder: Path):
-    """Weights are stored in 8 bits and vectors exactly.
-
-    Constant matrices are stored in half precision; after loading their rows sum to 1 again.
-    """
+    """Weights are stored in 8 bits and vectors exactly. Constant matrices are stored in half precision; after loading
+    their rows sum to 1 again."""
     tiny, read = make_lab("selective"), models.load(NAME)
     assert sorted(path.name for path in folder.iterdir()) == sorted(checkpoint.FILES)
     assert read.model.config == tiny.model.config and read.card == CARD and read.name == NAME

@@ -39,10 +39,8 @@ def test_chance_of_texts_is_that_of_paired_differences(made: Made):
 
 
 def test_a_text_is_weighted_by_its_number_of_questions(made: Made):
-    """A text is weighted by its number of questions.
-
-    Here half of the texts have only one question, and their results vary a lot.
-    """
+    """A text is weighted by its number of questions. Here half of the texts have only one question, and their results
+    vary a lot."""
     asked = [100, 1] * 60
     right = [50 + i % 2 if count == 100 else i % 4 // 2 for i, count in enumerate(asked)]
     made.seeds("masked-softmax", [{"texts": {"64": {"right": right, "asked": asked}}}] * 2, 900)
@@ -110,10 +108,8 @@ SYNTHESIZERS = tuple(f"translation-{name}" for name in ("dense", "random", "fact
     ("disagreement-helps", ["translation-disagreement-out"], 1.0, OPEN),
     ("heads-few", [heads.PRUNED], 0.2, ONCE), ("heads-few", [heads.PRUNED], 2.0, OPEN)])
 def test_other_sentences_would_have_another_bleu(made: Made, key: str, names: list[str], bleu: float, word: str):
-    """A statement about BLEU is not clear if the values of single sentences alternate by `bleu` around the mean.
-
-    One claim compares ratios of BLEU, the other claims compare BLEU.
-    """
+    """A statement about BLEU is not clear if the values of single sentences alternate by `bleu` around the mean. One
+    claim compares ratios of BLEU, the other claims compare BLEU."""
     as_the_sources_have_it(made)
     heads_as_the_source_has_them(made)
     if key.startswith("synthesizer"):  # these claims compare with a separate plain softmax model
@@ -128,8 +124,7 @@ def test_other_sentences_would_have_another_bleu(made: Made, key: str, names: li
 
 def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
     """The standard error equals the textbook formula, applied text by text to the mean over the seeds that both models
-    have.
-    """
+    have."""
     hard, luck = [0.5 * (i % 7) for i in range(360)], [0.1 * (-1) ** i for i in range(360)]
     for name, sign in (("selective", 0.0), ("softmax", 1.0)):
         made.seeds(f"stories-{name}", [
@@ -143,10 +138,8 @@ def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
 
 
 def test_texts_are_read_of_the_trainings_that_have_the_number(made: Made):
-    """Per-text results are read only from trainings that have the compared value.
-
-    One seed of the longer trainings has no value.
-    """
+    """Per-text results are read only from trainings that have the compared value. One seed of the longer trainings has
+    no value."""
     known = {"perplexity": 40.0, "text_losses": [1.0, 2.0, 3.0]}
     for name in ("selective", "softmax"):
         made.seeds(f"stories-{name}", [known] * 2)
@@ -190,10 +183,8 @@ def test_one_text_gives_no_standard_error(made: Made):
 
 
 def test_seeds_with_other_texts_are_not_averaged(made: Made):
-    """Seeds that were evaluated on other texts are excluded from the mean.
-
-    The first seed with per-text results determines the texts.
-    """
+    """Seeds that were evaluated on other texts are excluded from the mean. The first seed with per-text results
+    determines the texts."""
     for name in ("selective", "softmax"):
         made.seeds(f"stories-{name}", [{"perplexity": 40.0, "text_losses": [1.0, 2.0] * (10 + i)} for i in range(3)])
     assert synthesizer.compared(made.evidence, "selective")[1] == 0.0

@@ -105,11 +105,9 @@ def test_statements_have_distinct_keys():
 
 
 def test_claims_about_heads_fail_with_other_values(made: Made):
-    """The claims about heads fail for other values of each measurement.
-
-    Here pruned heads have roles, and half of the heads cost two BLEU. More encoder heads are left, and one term does
-    not increase the disagreement. Confidence and relevance agree on layers but not on heads.
-    """
+    """The claims about heads fail for other values of each measurement. Here pruned heads have roles, and half of the
+    heads cost two BLEU. More encoder heads are left, and one term does not increase the disagreement. Confidence and
+    relevance agree on layers but not on heads."""
     as_the_sources_have_it(made)
     heads_as_the_source_has_them(made)
     folder = made.folder / "measurements"
@@ -142,10 +140,8 @@ def test_claims_about_heads_fail_with_other_values(made: Made):
 
 
 def test_agreement_within_layers_is_beyond_chance_as_often_as_random_orders_say():
-    """The closed-form standard deviation of the agreement equals that of 2,000 random permutations.
-
-    Differences between layers have no effect.
-    """
+    """The closed-form standard deviation of the agreement equals that of 2,000 random permutations. Differences between
+    layers have no effect."""
     random = numpy.random.default_rng(3)
     one = [random.normal(size=heads_) for heads_ in (8, 8, 12)]
     other = [0.4 * row + random.normal(size=len(row)) for row in one]

@@ -17,10 +17,8 @@ OPTIONS = [Option("pairs", 100, "of each"), Option("bound", 0.01, "nats", float)
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Returns run(*arguments).
-
-    run studies the models "a" and "b" and returns the written results; the model "bad" fails.
-    """
+    """Returns run(*arguments). run studies the models "a" and "b" and returns the written results; the model "bad"
+    fails."""
     for name in ("a", "b", "bad"):
         (tmp_path / name).mkdir()
         write_json(tmp_path / name / "card.json", {"weights": {"model.safetensors": name}})

@@ -55,10 +55,8 @@ def test_the_mean_is_a_mean(lab: StackLab):
 
 
 def test_a_constant_head_is_blind(lab: StackLab):
-    """In constant heads two texts of equal length have the same weights, which are the stored ones.
-
-    Other heads differ, unless their attention type ignores the text.
-    """
+    """In constant heads two texts of equal length have the same weights, which are the stored ones. Other heads differ,
+    unless their attention type ignores the text."""
     plan = HeadPlan().constant(*address(lab, 0, 1)).constant(*address(lab, 1, 2))
     one, other = (trace_of(lab, ids, plan) for ids in random_ids(2, N))
     for layer in range(LAYERS):
@@ -104,10 +102,8 @@ def bidirectional(request: pytest.FixtureRequest) -> StackLab:
 
 @pytest.mark.parametrize("n", [1, 2, 11, 127, 128])
 def test_slices_of_bidirectional_matrices_sum_to_1_again(bidirectional: StackLab, n: int):
-    """Keys beyond the text are cut off and each row is divided by its sum, as in PAPA (mask_and_normalize).
-
-    The oracle works row by row in float64. Rows of relu² attention are cut only, because they do not sum to 1.
-    """
+    """Keys beyond the text are cut off and each row is divided by its sum, as in PAPA (mask_and_normalize). The oracle
+    works row by row in float64. Rows of relu² attention are cut only, because they do not sum to 1."""
     for layer in range(LAYERS):
         expected = bidirectional.constant["self"][layer, :, :n, :n].double()
         if bidirectional.attention.is_distribution:
@@ -157,10 +153,8 @@ def test_a_bidirectional_constant_head_runs(bidirectional: StackLab):
 
 @either_way
 def test_float16_keeps_the_constant_matrices(attention: str, causal: bool):
-    """Half precision has 11 binary digits, so relative errors are at most 2^-10 after rows are normalised.
-
-    Each entry and each row sum has an error of at most 2^-11; entries below 2^-24 become 0.
-    """
+    """Half precision has 11 binary digits, so relative errors are at most 2^-10 after rows are normalised. Each entry
+    and each row sum has an error of at most 2^-11; entries below 2^-24 become 0."""
     lab = make_lab(attention, causal)
     constant, limit, is_distribution = lab.constant["self"], lab.limit, lab.attention.is_distribution
     packed = pack(constant, causal)

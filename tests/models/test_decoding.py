@@ -270,8 +270,7 @@ def test_measured_points(capsys):
 
 def test_budgets_are_taken_where_they_cost_least(monkeypatch):
     """If each layer needs a known number of keys, the chosen budgets follow these numbers and have a lower loss than
-    equal budgets.
-    """
+    equal budgets."""
     needed = torch.tensor([4.0, 16.0, 2.0])
 
     def cost(model, targets, budgets, by_age):
@@ -287,10 +286,8 @@ def test_budgets_are_taken_where_they_cost_least(monkeypatch):
 
 
 def test_the_oldest_go_within_budgets_of_their_own(monkeypatch):
-    """The budgets for dropping the oldest tokens have a search of their own.
-
-    In this test, this search gives the most memory to another layer than the search for dropping tokens by F.
-    """
+    """The budgets for dropping the oldest tokens have a search of their own. In this test, this search gives the most
+    memory to another layer than the search for dropping tokens by F."""
     needs = {False: torch.tensor([4.0, 16.0, 2.0]), True: torch.tensor([16.0, 2.0, 4.0])}
 
     def cost(model, targets, budgets, by_age=False):

@@ -28,10 +28,8 @@ EVERYWHERE = torch.ones(B, N, dtype=torch.bool), torch.ones(B, M, dtype=torch.bo
 
 
 def by_loops(record: Record, term: str, queries: Tensor, keys: Tensor) -> float:
-    """Returns -1/H² times the sum over all head pairs (i, j), i = j included.
-
-    It is computed token by token in float64 (Li et al. 2018, eq. 4 to 6).
-    """
+    """Returns -1/H² times the sum over all head pairs (i, j), i = j included. It is computed token by token in float64
+    (Li et al. 2018, eq. 4 to 6)."""
     terms = []
     rows = keys if term == "sub" else queries
     for text in range(len(queries)):
@@ -66,10 +64,8 @@ def one_hot(places: list[int]) -> Tensor:
 
 
 def test_identical_heads():
-    """Identical heads have disagreement -1, the minimum, for each term.
-
-    For the term `pos` this requires that each row has all its weight on one key.
-    """
+    """Identical heads have disagreement -1, the minimum, for each term. For the term `pos` this requires that each row
+    has all its weight on one key."""
     values = torch.randn(B, 1, M, D, generator=torch.Generator().manual_seed(1)).expand(B, H, M, D)
     record = record_of(one_hot([2] * H), values)
     assert [disagreement(record, term, *EVERYWHERE).item() for term in TERMS] == pytest.approx([-1, -1, -1])
@@ -85,8 +81,7 @@ def test_orthogonal_heads():
 
 def test_opposite_heads():
     """Vectors that cancel have disagreement 0, the maximum. Attention weights cannot cancel, because they are not
-    negative.
-    """
+    negative."""
     signs = torch.tensor([1.0, -1.0, 1.0, -1.0])[None, :, None, None]
     record = record_of(one_hot([0] * H), signs.expand(B, H, M, D))
     sub, pos, out = (disagreement(record, term, *EVERYWHERE).item() for term in TERMS)

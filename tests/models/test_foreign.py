@@ -55,10 +55,8 @@ def with_random_constant(lab: ForeignLab) -> ForeignLab:
 
 
 def prompt_of(lab: ForeignLab) -> Prompt:
-    """Returns a prompt with a prediction.
-
-    For models with a decoder it has a teacher-forced target, so that maps have a fixed size.
-    """
+    """Returns a prompt with a prediction. For models with a decoder it has a teacher-forced target, so that maps have a
+    fixed size."""
     if isinstance(lab.task, PictureReader):
         return lab.read_picture(picture())
     prompt = lab.read(TEXT.replace("mat", "[mat]") if isinstance(lab.task, MaskedReader) else TEXT)
@@ -94,11 +92,9 @@ def expected(trace: Trace, result: Any) -> torch.Tensor:
 
 
 def attentions(name: str, result: Any, kind: str) -> torch.Tensor:
-    """Returns the attention maps (L, H, N, M) of one block from transformers' result.
-
-    SqueezeBERT returns scores instead. Longformer returns windows of nine keys, preceded by the key of a global token;
-    it returns the queries of global tokens separately.
-    """
+    """Returns the attention maps (L, H, N, M) of one block from transformers' result. SqueezeBERT returns scores
+    instead. Longformer returns windows of nine keys, preceded by the key of a global token; it returns the queries of
+    global tokens separately."""
     given = torch.cat(tuple(result[{"self": "attentions"}.get(kind, f"{kind}_attentions")]))
     if name == "squeezebert":
         return given.softmax(-1)
@@ -160,10 +156,8 @@ def test_a_constant_head_is_its_weights_replaced(name: str, lab: ForeignLab):
 
 @pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(WINDOWED) - CAPPED - {"deberta", "beit"}))
 def test_log_n_is_a_factor_on_the_scores(name: str, lab: ForeignLab):
-    """Scores are multiplied by the log of the number of keys that each query sees, also within a window.
-
-    Biases are not multiplied.
-    """
+    """Scores are multiplied by the log of the number of keys that each query sees, also within a window. Biases are not
+    multiplied."""
     prompt, model = prompt_of(lab), eager_of(name)
     changes = {}
     for kind in lab.kinds:
@@ -178,10 +172,8 @@ def test_log_n_is_a_factor_on_the_scores(name: str, lab: ForeignLab):
 
 
 def test_maps_are_those_of_output_attentions(name: str, lab: ForeignLab):
-    """Maps equal output_attentions bit by bit.
-
-    The softmax of the scores gives the weights. Scores are -inf where a query cannot see a key.
-    """
+    """Maps equal output_attentions bit by bit. The softmax of the scores gives the weights. Scores are -inf where a
+    query cannot see a key."""
     prompt = prompt_of(lab)
     trace, result = run_prompt(lab, prompt), eagerly(name, lab, prompt, {})
     for kind, (layers, heads) in lab.shape.items():

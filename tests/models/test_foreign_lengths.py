@@ -37,10 +37,8 @@ LONGROPE = {**SHARED, "max_position_embeddings": 64, "original_max_position_embe
 @pytest.mark.parametrize(("config", "model", "numbers"), [
     ("LlamaConfig", "LlamaForCausalLM", NTK), ("Phi3Config", "Phi3ForCausalLM", LONGROPE)])
 def test_a_long_text_leaves_no_trace(tmp_path: Path, config: str, model: str, numbers: dict[str, Any]):
-    """A short text, a long one, and the short one again each give the result of a newly loaded transformers model.
-
-    Two threads that run texts of different lengths at the same time do not disturb each other.
-    """
+    """A short text, a long one, and the short one again each give the result of a newly loaded transformers model. Two
+    threads that run texts of different lengths at the same time do not disturb each other."""
     folder = made(tmp_path, config, model, numbers, "pieces")
     lab = open_folder("folder:ntk", folder)
     short, long = lab.read(TEXT[:20]), lab.read(TEXT * 2)
@@ -125,10 +123,8 @@ def test_a_weight_that_is_no_number_is_named(tmp_path: Path, value: float):
     ("MistralConfig", "MistralModel", {**SHARED, "tie_word_embeddings": False}, "pieces")])
 def test_what_predicts_no_next_token_opens_as_vectors(tmp_path: Path, config: str, model: str, numbers: dict[str, Any],
                                                       make: str):
-    """A model that cannot predict the next token has hidden states only, and no losses.
-
-    These are language models that attend to later tokens, and decoders without a language-model head.
-    """
+    """A model that cannot predict the next token has hidden states only, and no losses. These are language models that
+    attend to later tokens, and decoders without a language-model head."""
     lab = open_folder("folder:x", made(tmp_path, config, model, numbers, make))
     trace = models.run(lab, TEXT)
     assert type(lab.task) is TextReader and trace.vectors is not None and not trace.outputs
@@ -161,11 +157,9 @@ def test_kl_of_no_change_is_zero():
     pytest.param("gpt2", 50_257, marks=pytest.mark.verify), ("gpt2", 262_144),
     *(pytest.param(name, 262_144, marks=pytest.mark.verify) for name in ("bert", "t5", "bart"))])
 def test_memory_of_a_large_vocabulary(tmp_path: Path, root: Path, name: str, vocabulary: int):
-    """Every feature stays below 1,200 MB beside the model, at 512 tokens (tests/models/foreign_memory.py).
-
-    Only the logits of predictions in use are computed. All logits of 512 tokens at 262,144 entries are 537 MB, and
-    gates would need several copies.
-    """
+    """Every feature stays below 1,200 MB beside the model, at 512 tokens (tests/models/foreign_memory.py). Only the
+    logits of predictions in use are computed. All logits of 512 tokens at 262,144 entries are 537 MB, and gates would
+    need several copies."""
     config, model, numbers, make = ARCHITECTURES[name]
     length = {"gpt2": "n_positions", "t5": "n_positions"}.get(name, "max_position_embeddings")
     folder = made(tmp_path, config, model, {**numbers, length: 512, "vocab_size": vocabulary}, make)

@@ -26,10 +26,8 @@ HEADS, SIZE = 4, 32  # heads per layer and width of the tiny models
 
 
 def kept(layer: int, groups: int = 1) -> torch.Tensor:
-    """Returns the rows or columns of the heads that remain.
-
-    GPT-2 has fused weights with three groups: queries, keys and values.
-    """
+    """Returns the rows or columns of the heads that remain. GPT-2 has fused weights with three groups: queries, keys
+    and values."""
     return torch.cat([torch.arange(group * SIZE + head * 8, group * SIZE + head * 8 + 8) for group in range(groups)
                       for head in range(HEADS) if head not in PRUNED[layer]])
 

@@ -52,10 +52,8 @@ def theirs(module, causal: bool) -> GAU:
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("n", [1, 2, N, 40])
 def test_the_appendix_form_is_flash_pytorchs(without_rope: None, causal: bool, n: int):
-    """FLASH-pytorch's relu(q·k / n)² equals relu(c q·k / sqrt s)² with c = sqrt(s) / n.
-
-    n counts all tokens of the text, with and without a causal mask.
-    """
+    """FLASH-pytorch's relu(q·k / n)² equals relu(c q·k / sqrt s)² with c = sqrt(s) / n. n counts all tokens of the
+    text, with and without a causal mask."""
     module, x = module_of("gau-relu2", causal), 3 * inputs(n)
     records: list[Record] = []
     output = module(x, None, Intervention(factor=torch.full((1, 1, 1), SHARED**0.5 / n)), records)

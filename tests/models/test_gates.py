@@ -116,10 +116,8 @@ def test_a_head_that_is_not_there(lab: StackLab, absent: tuple):
 
 
 def test_a_plan_leaves_no_trace_on_the_model(lab: StackLab):
-    """After runs with plans the weights are unchanged.
-
-    Concurrent threads with different plans get the same results as separate runs.
-    """
+    """After runs with plans the weights are unchanged. Concurrent threads with different plans get the same results as
+    separate runs."""
     before = copy.deepcopy(lab.model.state_dict())
     attributes = [dict(vars(block.attention)) for block in lab.model.blocks]
     ids = random_ids(1, N)[0]

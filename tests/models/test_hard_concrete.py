@@ -56,10 +56,8 @@ def test_by_value(log_a: float):
 
 
 def test_numbers_by_hand():
-    """A gate with ln a = 0 is open with probability 0.69.
-
-    ln a = beta ln 11 = 0.791 and its negative are the thresholds between open and closed gates.
-    """
+    """A gate with ln a = 0 is open with probability 0.69. ln a = beta ln 11 = 0.791 and its negative are the thresholds
+    between open and closed gates."""
     log_a = torch.zeros(1, dtype=torch.float64)
     assert hard_concrete.open_probability(log_a).item() == pytest.approx(0.6881, abs=1e-4)
     assert hard_concrete.full_probability(log_a).item() == pytest.approx(1 - 0.6881, abs=1e-4)

@@ -22,10 +22,8 @@ def record() -> Record:
 
 @pytest.mark.parametrize("term", TERMS)
 def test_pairs(term: str):
-    """Each entry equals a loop, and the mean of all entries is the negative disagreement.
-
-    A head has similarity 1 with itself.
-    """
+    """Each entry equals a loop, and the mean of all entries is the negative disagreement. A head has similarity 1 with
+    itself."""
     its = record()
     found = pairs(its, term)
     vectors = {"sub": its.values, "out": its.outputs, "pos": its.live}[term]

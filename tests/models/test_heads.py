@@ -173,10 +173,8 @@ def test_documented_text():
 
 @given(plans)
 def test_within_splits_a_plan(plan: HeadPlan):
-    """Heads that the model has are kept, and each other head is reported in one sentence.
-
-    Both parts together are the whole plan.
-    """
+    """Heads that the model has are kept, and each other head is reported in one sentence. Both parts together are the
+    whole plan."""
     inside, problems = plan.within(SHAPE)
     assert all(kind == "self" and layer < 2 and head < 4 for kind, layer, head in inside.heads)
     assert len(inside.heads) + len(problems) == len(plan.heads) and inside.scale == plan.scale

@@ -188,10 +188,8 @@ def test_an_inspection_can_be_cancelled(folder: Path):
 
 
 def test_a_panic_at_a_typed_text_is_an_error_of_this_text(folder: Path):
-    """The tokenizer can fail on a text although the inspection of the folder found no problem.
-
-    Then only this text gives an error.
-    """
+    """The tokenizer can fail on a text although the inspection of the folder found no problem. Then only this text
+    gives an error."""
     slow_pattern("q")(folder)
     lab = models.load_folder(folder)
     with pytest.raises(InputError, match="tokenizer fails on this text"):

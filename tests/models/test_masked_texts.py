@@ -49,10 +49,8 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Make:
 
 @given(st.integers(2, 200), st.integers(1, 20), st.integers(0, 1000))
 def test_the_number_of_hidden_tokens(n: int, count: int, seed: int):
-    """In every row the fraction SHARE of the tokens is hidden: at least one token, and never BOS.
-
-    The answers are the original tokens.
-    """
+    """In every row the fraction SHARE of the tokens is hidden: at least one token, and never BOS. The answers are the
+    original tokens."""
     texts = torch.randint(1, MASK_ID, (count, n), generator=generator(seed))
     texts[:, 0] = 0
     batch = hide(texts, generator(seed, 1), 0.1, 0.1)
@@ -65,10 +63,8 @@ def test_the_number_of_hidden_tokens(n: int, count: int, seed: int):
 
 
 def test_of_ten_eight_are_hidden():
-    """As in BERT, eight of ten selected tokens are masked, one is unchanged and one is exchanged.
-
-    The test uses 30,720 tokens and allows 5 standard deviations.
-    """
+    """As in BERT, eight of ten selected tokens are masked, one is unchanged and one is exchanged. The test uses 30,720
+    tokens and allows 5 standard deviations."""
     texts = torch.randint(1, MASK_ID, (1024, 200), generator=generator(1))
     batch = hide(texts, generator(2), 0.1, 0.1)
     asked = batch.targets >= 0
@@ -126,10 +122,8 @@ def test_which_recipes_mix_lengths():
 
 
 def test_validation_hides_as_the_measure_does(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """Validation texts have the family's length, whatever the lengths in training.
-
-    The same words are hidden at every call, and none is exchanged.
-    """
+    """Validation texts have the family's length, whatever the lengths in training. The same words are hidden at every
+    call, and none is exchanged."""
     monkeypatch.setattr(MaskedCorpus, "validation_tokens", 2048)
     batches, again = counting(lengths=MIXED).validation(), counting().validation()
     for batch, same in zip(batches, again, strict=True):
@@ -148,10 +142,8 @@ def test_typical_texts_fill_the_limit(counting: Make):
 # Computation of the metric.
 
 class Guess:
-    """A replacement of Transformer that gives the right token the probability `p`.
-
-    The right token is the number between those of its neighbours. All other tokens have equal probability.
-    """
+    """A replacement of Transformer that gives the right token the probability `p`. The right token is the number
+    between those of its neighbours. All other tokens have equal probability."""
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -185,10 +177,8 @@ def test_measure_of_a_model_that_knows(counting: Make, monkeypatch: pytest.Monke
 
 
 def test_every_hidden_token_is_hidden_in_the_measure(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """In the metric every predicted token is masked, and texts and words are the same at every call.
-
-    At every length the same stretches of both corpora are read, from the first token to the last.
-    """
+    """In the metric every predicted token is masked, and texts and words are the same at every call. At every length
+    the same stretches of both corpora are read, from the first token to the last."""
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH))
     one, other = Guess(0.5), Guess(0.5)
     for guess in (one, other):
@@ -223,10 +213,8 @@ def test_measure_of_chance(counting: Make):
 
 
 def test_the_same_tokens_are_hidden_at_every_length(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """The hidden tokens have the same positions in the stretch at every length.
-
-    Another draw selects other positions.
-    """
+    """The hidden tokens have the same positions in the stretch at every length. Another draw selects other
+    positions."""
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH, 100))
     task = counting()
 

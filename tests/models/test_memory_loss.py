@@ -21,11 +21,9 @@ masks = st.integers(1, 8).flatmap(lambda n: st.lists(  # layers of texts of n ro
 
 
 def by_loops(layers: list[Tensor], tau: float) -> float:
-    """Returns the mean over texts of the fraction of memory that is needed.
-
-    For each layer it is the largest need of any query; the sum over layers is divided by the number of layers and
-    tokens. Query i = 1, 2, ... has i keys. A key with F >= tau needs no memory; a key with smaller F needs 1 - F / tau.
-    """
+    """Returns the mean over texts of the fraction of memory that is needed. For each layer it is the largest need of
+    any query; the sum over layers is divided by the number of layers and tokens. Query i = 1, 2, ... has i keys. A key
+    with F >= tau needs no memory; a key with smaller F needs 1 - F / tau."""
     count, n = len(layers[0]), layers[0].shape[-1]
     total = 0.0
     for text in range(count):
@@ -44,10 +42,8 @@ def test_memory_in_use_by_loops(layers: list[Tensor], tau: float):
 
 
 def test_memory_of_simple_masks():
-    """The need is full if no key is masked, and 0 if every key is masked.
-
-    It is half if the last query masks half of its keys.
-    """
+    """The need is full if no key is masked, and 0 if every key is masked. It is half if the last query masks half of
+    its keys."""
     assert memory_in_use([torch.zeros(3, 6, 6)] * 2).item() == pytest.approx(1)
     assert memory_in_use([torch.full((3, 6, 6), 9.0)] * 2).item() == pytest.approx(0)
     mask = torch.zeros(1, 6, 6)

@@ -50,10 +50,8 @@ def toy(count: int, logits: object, places: int = 1, targets: tuple[int, ...] = 
 
 
 def same_as_plans(lab: Lab, prompt: Prompt, constant: bool = False) -> None:
-    """Asserts that gates of 0 and 1 give the predictions of the plan that prunes heads, or makes them constant.
-
-    Gates of 1 give the predictions of the unmodified model, and rows of a batch do not affect each other.
-    """
+    """Asserts that gates of 0 and 1 give the predictions of the plan that prunes heads, or makes them constant. Gates
+    of 1 give the predictions of the unmodified model, and rows of a batch do not affect each other."""
     prompt = lab.anchored(prompt)
     before = run_prompt(lab, prompt)
     gating = Gating.of(lab, prompt, Question.of(before), constant=constant)
@@ -128,10 +126,8 @@ def test_a_model_without_predictions_is_refused(name: str):
 
 
 def test_questions():
-    """A Question is one prediction, selected by its index on the page, or all predictions with a known answer.
-
-    If no answer is known, a Question has all predictions with their most probable tokens.
-    """
+    """A Question is one prediction, selected by its index on the page, or all predictions with a known answer. If no
+    answer is known, a Question has all predictions with their most probable tokens."""
     lab = stack("softmax")
     prompt = lab.read("y=7; x=1; y=?; x=?")
     before = run_prompt(lab, prompt)
@@ -152,9 +148,7 @@ def test_questions():
 
 def either_of_two(gates: Tensor) -> Tensor:
     """Returns logits for which heads 0 and 1 do the same work, head 2 another part, and heads 3 to 5 nearly nothing.
-
-    Pruning only 0 or only 1 changes nothing.
-    """
+    Pruning only 0 or only 1 changes nothing."""
     work = 1 - (1 - gates[:, 0]) * (1 - gates[:, 1])
     rest = 0.02 * gates[:, 3:].sum(1)
     return torch.stack((4 * work + rest, 3 * gates[:, 2], torch.zeros(len(gates))), 1)
@@ -184,10 +178,8 @@ def random_toy(seed: int, count: int = 9) -> Gating:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_as_few_as_an_exhaustive_search_finds(seed: int):
-    """The search needs as many heads as the smallest of all 512 head sets within the bound, or one more.
-
-    The KL divergences that it reports are right.
-    """
+    """The search needs as many heads as the smallest of all 512 head sets within the bound, or one more. The KL
+    divergences that it reports are right."""
     gating = random_toy(seed)
     sets = torch.tensor(list(itertools.product([False, True], repeat=9)))
     divergences = gating.in_parts(gating.divergence, sets.float())

@@ -29,10 +29,8 @@ def test_every_parameter_is_in_one_group_once(attention: str, muon: bool):
 
 @pytest.mark.parametrize("muon", [False, True])
 def test_what_each_parameter_gets(attention: str, muon: bool):
-    """Only matrices have weight decay, and only tables have the rate factor.
-
-    Muon updates only the matrices of layers. AdamW updates embeddings and vectors, as Muon's authors recommend.
-    """
+    """Only matrices have weight decay, and only tables have the rate factor. Muon updates only the matrices of layers.
+    AdamW updates embeddings and vectors, as Muon's authors recommend."""
     model = make_model(attention).requires_grad_(True)
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     for optimiser in optimisers_of(model, recipe_of(attention, muon)):
@@ -66,10 +64,8 @@ def test_tables_are_those_with_a_number_a_position(attention: str):
 @pytest.mark.parametrize("shape", [(32, 32), (96, 32), (32, 128)])
 def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int], precision: str):
     """A step of Muon is orthogonal, and its root mean square is 0.2 times the rate (Liu et al. 2025, section 2.2).
-
     Therefore AdamW's learning rates can be used for Muon, whatever the size of the gradient and the shape of the
-    matrix.
-    """
+    matrix."""
     for size in (1e-3, 10.0):
         model = torch.nn.Module()
         model.embedding = torch.nn.Embedding(4, 4)
@@ -88,10 +84,8 @@ def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int], prec
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_rates_of_the_recipes(name: str):
-    """The learning rate never exceeds the rate of the recipe.
-
-    The rate of a table is a multiple of it and stays below 1.
-    """
+    """The learning rate never exceeds the rate of the recipe. The rate of a table is a multiple of it and stays below
+    1."""
     recipe = RECIPES[name]
     with torch.device("meta"):
         model = Transformer(recipe.config)
@@ -105,10 +99,7 @@ def test_rates_of_the_recipes(name: str):
 @pytest.mark.parametrize("shape", [(24, 24), (16, 48), (48, 16)])
 def test_muon_is_torchs_in_another_precision(shape: tuple[int, int]):
     """Five steps with momentum and decay agree with torch.optim.Muon within the precision of bfloat16, about three
-    digits.
-
-    They are not equal, because torch orthogonalises in bfloat16.
-    """
+    digits. They are not equal, because torch orthogonalises in bfloat16."""
     start = torch.randn(shape, generator=generator(1))
     weights = [torch.nn.Parameter(start.clone()) for _ in range(2)]
     options = {"weight_decay": 0.3}

@@ -24,11 +24,8 @@ def run(plan: str, *probabilities: float, kinds: tuple[str, ...] = ("encoder",))
 
 
 def test_learned_gates():
-    """Heads whose gates stay open at more penalty strengths are pruned later.
-
-    Ties are ordered by the probability that the gate is open. Trainings with gates in other blocks do not affect the
-    order.
-    """
+    """Heads whose gates stay open at more penalty strengths are pruned later. Ties are ordered by the probability that
+    the gate is open. Trainings with gates in other blocks do not affect the order."""
     series = [run("encoder-0.0g0-0.1g0", 0.1, 0.3, 0.9, 0.8), run("encoder-0.0g0-0.1g0-1.0g0", 0.2, 0.1, 0.6, 0.7),
               run("", 0.99, 0.99, 0.99, 0.99, kinds=("encoder", "cross"))]
     assert pruning_orders.learned(series, HEADS) == (

@@ -69,10 +69,8 @@ def make_model(dropout: float = 0.0) -> Seq2Seq:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_loss_token_by_token(smoothing: float):
-    """The loss is -(1 - s) ln p(right) - s mean of ln p over the vocabulary (Szegedy et al. 2016, section 7).
-
-    s is the label smoothing. Padding and positions without a target do not count.
-    """
+    """The loss is -(1 - s) ln p(right) - s mean of ln p over the vocabulary (Szegedy et al. 2016, section 7). s is the
+    label smoothing. Padding and positions without a target do not count."""
     model, batch = make_model(), Backwards().batch(0, 1, 1)
     probabilities = model.logits(model(batch.texts, batch.tokens)).softmax(-1).tolist()
     losses = []
@@ -90,10 +88,8 @@ def test_the_loss_token_by_token(smoothing: float):
 
 @pytest.mark.parametrize("terms", [*((term,) for term in TERMS), TERMS])
 def test_disagreement_is_maximised(terms: tuple[str, ...]):
-    """The weighted disagreement is subtracted from the loss.
-
-    For each term it is the mean over the layers of all blocks.
-    """
+    """The weighted disagreement is subtracted from the loss. For each term it is the mean over the layers of all
+    blocks."""
     model, batch = make_model(), Backwards().batch(0, 1, 1)
     records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
     model(batch.texts, batch.tokens, records=records)
@@ -133,10 +129,8 @@ def test_validation_leaves_nothing_out():
 
 
 def test_a_tiny_problem_is_learnt(tmp_path: Path):
-    """The model learns to reverse a text, which needs all three attention blocks.
-
-    With a disagreement term the heads differ more.
-    """
+    """The model learns to reverse a text, which needs all three attention blocks. With a disagreement term the heads
+    differ more."""
     found = {}
     for terms in ((), ("out",)):
         recipe = replace(RECIPE, steps=250, learning_rate=1e-2, warmup=20, dropout=0.0, label_smoothing=0.0,
@@ -157,10 +151,8 @@ def test_the_curve_is_of_the_validation_split(tmp_path: Path):
 
 
 def test_recipes():
-    """The recipes of the family differ only in attention, disagreement terms and swept rates.
-
-    The first recipe has more steps. An attention type without a sweep has the family's rate.
-    """
+    """The recipes of the family differ only in attention, disagreement terms and swept rates. The first recipe has more
+    steps. An attention type without a sweep has the family's rate."""
     names = [name for name in RECIPES if name.startswith("translation-")]
     softmax, longer = RECIPES["translation-softmax-one-pass"], RECIPES["translation-softmax"]
     assert len(names) == 10 and isinstance(softmax, PairRecipe)
@@ -185,8 +177,7 @@ def test_recipes():
 
 def test_states_of_other_families_go_on():
     """Saved training states of other families can still be resumed, because the string form of their recipes is
-    unchanged.
-    """
+    unchanged."""
     text = repr(RECIPES["stories-softmax"])
     assert text.startswith("Recipe(config=Config(") and "smoothing" not in text and "encoder" not in text
     assert isinstance(Backwards().batch(0, 1, 0), Pairs)
@@ -195,10 +186,8 @@ def test_states_of_other_families_go_on():
 def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                      capsys: pytest.CaptureFixture[str]):
     """The command writes a model folder. Its card records the training, and a new measurement gives the same metric.
-
     Then gates are learned for this model. This writes a result and a folder of weights without the heads that training
-    pruned.
-    """
+    pruned."""
     name, folder = "translation-random-softmax", tmp_path / "shipped"
     small = replace(RECIPES[name].config, width=32, layers=1, encoder_layers=2, heads=4)
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], config=small, steps=2, compiled=False))

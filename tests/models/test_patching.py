@@ -136,10 +136,8 @@ def test_a_patched_pattern_of_an_imported_model(name: str):
 
 def test_patched_encoder_alone_translates_the_second_text():
     """With all encoder heads and the embeddings of the second text, the output is the second text's translation.
-
     Encoder heads without the embeddings are not enough. Patched decoder heads read the same decoder tokens in both
-    passes.
-    """
+    passes."""
     lab = make_pair_lab("softmax")
     prompt, source = lab.read("The cat is sleeping here."), lab.read("A cat is sleeping here.")
     target = (0, 17, 30, 41)
@@ -155,10 +153,8 @@ def test_patched_encoder_alone_translates_the_second_text():
 @pytest.mark.parametrize("attention", ["softmax", "selective"])
 @pytest.mark.parametrize("beam", [1, 4])
 def test_writing_under_a_patch_is_the_same_with_and_without_a_cache(attention: str, beam: int):
-    """Generation with patched heads is the same with and without a cache.
-
-    The decoder of the second prompt reads every candidate too.
-    """
+    """Generation with patched heads is the same with and without a cache. The decoder of the second prompt reads every
+    candidate too."""
     lab = make_pair_lab(attention)
     prompt, source = lab.read("The cat is sleeping here."), lab.read("A cat is sleeping here.")
     plan = HeadPlan().patch(CROSS, 0, 1).patch(DECODER, 1, 2).patch(DECODER, 0, 0, PATTERN).patch(ENCODER, 2, 3)

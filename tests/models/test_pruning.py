@@ -71,10 +71,8 @@ def test_losses_alone_are_those_of_gates_of_0(lab, batch: Batch):
 
 
 def test_losses_are_a_mean_a_text():
-    """Losses are means per text, without texts that have no prediction.
-
-    The overall mean weights every prediction equally.
-    """
+    """Losses are means per text, without texts that have no prediction. The overall mean weights every prediction
+    equally."""
     values, counts = held_out.losses(LAB.model, batches())
     assert counts.tolist() == [int((batch.targets[i] >= 0).sum()) for batch in batches() for i in (0, 2, 3)]
     whole = Batch(*(torch.cat([getattr(b, name) for b in batches()]) for name in ("tokens", "targets")))
@@ -90,10 +88,8 @@ def test_sizes_are_coarse_first():
 
 
 def test_scopes():
-    """The scopes are all heads and, for models with several blocks, the heads of the encoder.
-
-    The learned order exists only for the heads that have learned gates.
-    """
+    """The scopes are all heads and, for models with several blocks, the heads of the encoder. The learned order exists
+    only for the heads that have learned gates."""
     (scope,) = scopes_of(LAB, heads_of(LAB), {})
     assert [*scope.orders] == [ALONE, CONFIDENCE, *(f"{RANDOM} {i}" for i in range(5))] and scope.main == ALONE
     run = {"kinds": ["encoder"], "plan": "encoder-0.1g0", "probabilities": {"encoder": torch.rand(3, 4).tolist()}}
@@ -129,10 +125,8 @@ def test_an_interrupted_run_gives_the_same_points(tmp_path: Path):
 
 @pytest.mark.parametrize("name", sorted(path.name.split(".")[0] for path in store.MEASUREMENTS.glob("*.pruning.json")))
 def test_curves_that_ship_are_of_the_orders_that_are_shown(name: str):
-    """Released pruning curves have the current pruning orders.
-
-    The orders change if gates or losses of heads are measured again.
-    """
+    """Released pruning curves have the current pruning orders. The orders change if gates or losses of heads are
+    measured again."""
     found = store.read(name, "pruning")
     for scope in scopes_of(load(name), store.read(name, "heads"), store.read(name, "gates") or {}):
         now = {key: pruning_orders.written(order) for key, order in scope.orders.items() if not key.startswith(RANDOM)}

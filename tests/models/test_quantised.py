@@ -84,10 +84,8 @@ def test_a_model_keeps_its_parameters(attention: str):
 
 @either_way
 def test_a_model_is_written_and_read(attention: str, causal: bool, tmp_path: Path):
-    """Files store the Config, the rounded weights, the buffers and the constant matrices.
-
-    Predictions after loading are the same.
-    """
+    """Files store the Config, the rounded weights, the buffers and the constant matrices. Predictions after loading are
+    the same."""
     lab = make_lab(attention, causal)
     write(tmp_path, lab.model, lab.constant)
     model = read_model(tmp_path)

@@ -20,10 +20,8 @@ CLONE = released.PACKAGED
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Yields the folder of a simulated Hub repository with one model.
-
-    The installation has no model files; the downloads read this folder.
-    """
+    """Yields the folder of a simulated Hub repository with one model. The installation has no model files; the
+    downloads read this folder."""
     installed, repository = tmp_path / "installed", tmp_path / "hub"
     shutil.copytree(CLONE / NAME, repository / NAME)
     installed.mkdir()

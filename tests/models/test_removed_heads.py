@@ -51,10 +51,8 @@ def test_of_two_texts(attention: str):
 
 
 def test_multiplications_are_counted_by_hand():
-    """Softmax attention has four projections of C by D per head and token.
-
-    It also has two products of N by D per head and query.
-    """
+    """Softmax attention has four projections of C by D per head and token. It also has two products of N by D per head
+    and query."""
     lab = tiny.make_lab("softmax")
     n, width = 20, tiny.WIDTH
     ids = tiny.random_ids(1, n)

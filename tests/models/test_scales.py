@@ -36,10 +36,8 @@ def layer(module, x: torch.Tensor) -> torch.Tensor:
 
 
 def scaled_by_torch(module, x: torch.Tensor, factor) -> torch.Tensor:
-    """Returns the layer's output by torch's attention, with scores multiplied query by query.
-
-    `factor` is a function of the head and the number of visible keys.
-    """
+    """Returns the layer's output by torch's attention, with scores multiplied query by query. `factor` is a function of
+    the head and the number of visible keys."""
     raw, n = source_scores(module.source, x), x.shape[1]
     for head in range(module.heads):
         for i in range(n):
@@ -79,10 +77,8 @@ def test_temperature_by_torchs_attention(causal: bool, length: int):
 @pytest.mark.parametrize("one, other", [("log-n", "temperature"), ("gau-log-n", "gau-softmax")])
 @pytest.mark.parametrize("n", [5, N])
 def test_log_n_is_a_constant_temperature_at_the_trained_length(one: str, other: str, n: int):
-    """log n and constant temperature agree at the trained length and at no other length.
-
-    Both types have the same weights and no causal mask.
-    """
+    """log n and constant temperature agree at the trained length and at no other length. Both types have the same
+    weights and no causal mask."""
     modules = [module_and_input(attention, False, length=N)[0] for attention in (one, other)]
     modules[1].load_state_dict(modules[0].state_dict())
     x = torch.randn(2, n, WIDTH, generator=torch.Generator().manual_seed(1))
@@ -98,10 +94,8 @@ def test_log_n_is_a_constant_temperature_at_the_trained_length(one: str, other: 
 
 
 def test_scalable_softmax_starts_as_softmax_on_average():
-    """The mean of s ln n over a causal text of the trained length is 1 (s = 0.168 for 1,024, as in the source).
-
-    Without a mask all queries see all keys, and the initial model is softmax exactly.
-    """
+    """The mean of s ln n over a causal text of the trained length is 1 (s = 0.168 for 1,024, as in the source). Without
+    a mask all queries see all keys, and the initial model is softmax exactly."""
     kind = TYPES["scalable-softmax"]
     for length in (64, 1024):
         module = kind(make_config("scalable-softmax", length=length))
@@ -122,10 +116,8 @@ def test_scalable_softmax_learns_its_factor():
 
 @given(st.floats(0.01, 100))
 def test_relu2_is_homogeneous(c: float):
-    """Scores times c give weights times c².
-
-    Therefore no factor makes relu² attention more concentrated, and log n does not help it (kexue 9019).
-    """
+    """Scores times c give weights times c². Therefore no factor makes relu² attention more concentrated, and log n does
+    not help it (kexue 9019)."""
     module = TYPES["gau-relu2"](make_config("gau-relu2"))
     scores = torch.randn(2, 1, N, N, generator=torch.Generator().manual_seed(1)).masked_fill(causal_mask(N), -math.inf)
     once, scaled = module.normalise(scores)[0], module.normalise(c * scores)[0]
@@ -136,10 +128,8 @@ def test_relu2_is_homogeneous(c: float):
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("attention, expected", [("gau-relu2", 128), ("gau-relu2-mixed", N)])
 def test_what_relu2_is_divided_by(attention: str, expected: int, causal: bool):
-    """The divisor of relu² attention is the trained length or the text's length, compared entry by entry in Python.
-
-    The type trained with mixed lengths counts all tokens of the text, with and without a causal mask.
-    """
+    """The divisor of relu² attention is the trained length or the text's length, compared entry by entry in Python. The
+    type trained with mixed lengths counts all tokens of the text, with and without a causal mask."""
     module, x = module_and_input(attention, causal)
     raw = source_scores(module.source, x)[:, 0].tolist()
     live = module.normalise(module.scores(x, None))[0][:, 0].tolist()
@@ -210,10 +200,8 @@ def test_the_policy_that_a_type_was_trained_with_changes_nothing(attention: str,
 
 @pytest.mark.parametrize("base", [2, N, 64, 512])
 def test_log_n_as_a_policy_is_log_n_as_a_type(base: int):
-    """With base 512 the plan's scale equals the trained type log-n.
-
-    With any base, a query that sees `base` keys has the scale 1 / sqrt d.
-    """
+    """With base 512 the plan's scale equals the trained type log-n. With any base, a query that sees `base` keys has
+    the scale 1 / sqrt d."""
     lab, ids = make_lab("log-n"), random_ids(1, N)[0]
     policy, trained, sqrt = (trace_of(lab, ids, plan).scores["self"] for plan in (
         HeadPlan().with_scale("logn", base), HeadPlan(), HeadPlan().with_scale("sqrt")))
@@ -234,11 +222,8 @@ def test_log_n_without_a_causal_mask():
 
 @given(st.integers(1, 128), st.integers(1, 512))
 def test_length_and_fixed_agree_at_the_trained_length(n: int, length: int):
-    """The policies n = length and n fixed agree at the trained length.
-
-    Shorter texts have larger weights with n = length. With a causal mask the policies agree for the query that sees
-    `length` keys.
-    """
+    """The policies n = length and n fixed agree at the trained length. Shorter texts have larger weights with n =
+    length. With a causal mask the policies agree for the query that sees `length` keys."""
     both = [policy_factor(Scale(policy), n, False, length) for policy in ("length", "fixed")]
     assert (both[0] / both[1]).item() == pytest.approx((length / n) ** 0.5, rel=1e-6)
     causal = policy_factor(Scale("length"), n, True, length).flatten()

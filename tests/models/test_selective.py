@@ -76,10 +76,8 @@ def test_mask_is_the_same_for_all_heads():
 
 
 def test_gradient_flows_through_the_mask():
-    """Head 1 depends on head 0 only through F.
-
-    Therefore the gradient from head 1 to the logits of head 0 flows through F.
-    """
+    """Head 1 depends on head 0 only through F. Therefore the gradient from head 1 to the logits of head 0 flows through
+    F."""
     scores = random_scores().requires_grad_()
     weights, _ = normalise(scores)
     weights[:, 1, -1].square().sum().backward()

@@ -47,10 +47,8 @@ def test_size_of_the_recipes():
 
 
 def test_against_torchs_own_attention():
-    """The whole model equals a computation by torch's attention in float64.
-
-    The encoder is bidirectional, the decoder is causal, and cross-attention has no RoPE.
-    """
+    """The whole model equals a computation by torch's attention in float64. The encoder is bidirectional, the decoder
+    is causal, and cross-attention has no RoPE."""
     model = make_model("softmax")
     texts, targets = random_pairs(3, 9, 7)
     hidden = (texts == PADDING)[:, None, None]
@@ -123,11 +121,9 @@ def test_rows_sum_to_1(attention: str):
 
 
 def test_types_that_cannot_be_in_it():
-    """Gated attention units, and types whose scores depend on the number of keys or on a temperature, are refused.
-
-    With selective attention the encoder has softmax attention. All other types are used in both encoder and decoder;
-    cross-attention is always softmax.
-    """
+    """Gated attention units, and types whose scores depend on the number of keys or on a temperature, are refused. With
+    selective attention the encoder has softmax attention. All other types are used in both encoder and decoder;
+    cross-attention is always softmax."""
     assert set(FITTING) == {name for name, kind in TYPES.items() if not kind.replaces_mlp} - \
         {"log-n", "scalable-softmax", "temperature"}
     for name in set(TYPES) - set(FITTING):
@@ -153,10 +149,8 @@ def test_dropout_is_for_training_alone():
 
 @every_type
 def test_a_cache_equals_whole_passes(attention: str):
-    """Decoding with a cache equals full passes token by token.
-
-    It holds while candidates are reordered and dropped, and under a plan.
-    """
+    """Decoding with a cache equals full passes token by token. It holds while candidates are reordered and dropped, and
+    under a plan."""
     which = make_lab(attention)
     plan = HeadPlan().constant(DECODER, 0, 1).constant(CROSS, 1, 2).gate(ENCODER, 0, 0, 0.3).gate(DECODER, 1, 3, 0.2)
     plan = plan.with_scale("logn", 9)
@@ -200,8 +194,7 @@ def test_texts_together_as_alone():
 
 def test_blocks_begin_as_small_as_their_own_stack_is_deep():
     """Initial weights that write to the residual stream have the factor 1 / sqrt(writers x layers) of encoder or
-    decoder.
-    """
+    decoder."""
     torch.manual_seed(0)
     config = replace(make_model("softmax").config, width=128, heads=4, layers=1, encoder_layers=9)
     model = Seq2Seq(config, initial_std=0.1)

@@ -50,10 +50,8 @@ def test_kinds():
 
 @every_type
 def test_a_trace(attention: str):
-    """Maps have the sizes of the token sequences, and each target token has a prediction.
-
-    The generated text is that of the best candidate of beam search. The predictions are the model's.
-    """
+    """Maps have the sizes of the token sequences, and each target token has a prediction. The generated text is that of
+    the best candidate of beam search. The predictions are the model's."""
     which = make_lab(attention)
     trace = models.run(which, TEXT_TYPED)
     assert trace.tokens == list(trace.rows[TEXT]) == list(TASK.read(TEXT_TYPED).tokens)
@@ -85,10 +83,8 @@ def test_plans_are_run_each_on_its_own():
 
 
 def test_an_anchored_text_has_the_untouched_row():
-    """With a teacher-forced target (the baseline translation), maps of two plans are about the same tokens.
-
-    Their predictions are about the same tokens too. The plan's own translation is generated later, by `rewrite`.
-    """
+    """With a teacher-forced target (the baseline translation), maps of two plans are about the same tokens. Their
+    predictions are about the same tokens too. The plan's own translation is generated later, by `rewrite`."""
     which = make_lab()
     prompt = which.anchored(TASK.read(TEXT_TYPED))
     plan = HeadPlan().with_heads(which.kind(CROSS).addresses, gate=0)
@@ -151,10 +147,8 @@ def test_constant_heads_have_the_stored_weights(kind: str):
 
 
 def test_a_scale_reaches_all_kinds():
-    """log n with base 9 multiplies the scores of every block by log n / log 9.
-
-    n is the number of keys that a query of this block sees.
-    """
+    """log n with base 9 multiplies the scores of every block by log n / log 9. n is the number of keys that a query of
+    this block sees."""
     which = make_lab()
     trace = models.run(which, TEXT_TYPED, HeadPlan().with_scale("logn", 9))
     text = torch.tensor([trace.prompt.ids])
@@ -180,10 +174,8 @@ def test_bad_input_is_translated_somehow(text: str):
 # Constant matrices and model files.
 
 def test_means_are_over_pairs_in_which_both_positions_exist():
-    """Each entry is the mean over the pairs that have both positions. Then each row is divided by its sum.
-
-    A row that no pair has is uniform.
-    """
+    """Each entry is the mean over the pairs that have both positions. Then each row is divided by its sum. A row that
+    no pair has is uniform."""
     model, (texts, targets) = make_model("softmax"), random_pairs(40, 10, 12)
     targets[:, 9:] = PADDING
     found = mean_pair_patterns(model, texts, targets)

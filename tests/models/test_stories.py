@@ -97,11 +97,8 @@ def test_a_typed_bos_is_text():
 @pytest.mark.parametrize("text, tokens", [("the cat " * 12_500, 4097), ("a" * 100_000, 16_384),
                                           ("😀" * 25_000, 65_536)], ids=["words", "letters", "emoji"])
 def test_a_long_text_is_cut(text: str, tokens: int):
-    """A text is cut to 128 tokens including BOS.
-
-    The number of omitted tokens counts the first 16,384 characters. The texts are words with a final space, letters,
-    and emoji of several bytes.
-    """
+    """A text is cut to 128 tokens including BOS. The number of omitted tokens counts the first 16,384 characters. The
+    texts are words with a final space, letters, and emoji of several bytes."""
     prompt = TASK.read(text)
     assert len(prompt.ids) == TASK.limit == 128 and prompt.predict_at == (127,)
     assert prompt.tokens[:2] == ("start", TASK.read(text[:3]).tokens[1])  # the beginning of the text is kept
@@ -139,10 +136,8 @@ def titles(data: Path) -> set[str]:
 
 
 def test_held_out_books(data: Path, titles: set[str], tmp_path: Path):
-    """Every book belongs to exactly one split.
-
-    read_books reads all files and returns the chapters of the books in a split.
-    """
+    """Every book belongs to exactly one split. read_books reads all files and returns the chapters of the books in a
+    split."""
     assert {*HELD_OUT_BOOKS, *VALIDATION_BOOKS} < titles and len(titles) == 47
     assert not set(HELD_OUT_BOOKS) & set(VALIDATION_BOOKS)
     books = tmp_path / "standard_ebooks_children" / "books"
@@ -215,10 +210,8 @@ def test_a_step_has_as_many_tokens_whatever_the_context(counting: StoriesCorpus,
 
 
 def test_validation_is_a_fixed_sample_of_both_corpora(monkeypatch: pytest.MonkeyPatch):
-    """Validation has equally many windows of both corpora, without overlap, from the validation split.
-
-    The argument `times` multiplies the size.
-    """
+    """Validation has equally many windows of both corpora, without overlap, from the validation split. The argument
+    `times` multiplies the size."""
     asked, first = [], {"books": 1, "stories": 2001}
 
     def stream(_: StoriesCorpus, corpus: str, split: str) -> Tensor:
@@ -256,10 +249,8 @@ class Always:
 
 @pytest.mark.parametrize("p", [1 / 4096, 0.5])
 def test_measure(counting: StoriesCorpus, p: float):
-    """The perplexity is the exponential of the mean loss over the 256 tokens of a window.
-
-    A uniform prediction has perplexity 4,096.
-    """
+    """The perplexity is the exponential of the mean loss over the 256 tokens of a window. A uniform prediction has
+    perplexity 4,096."""
     metric = StoriesMetric(counting).evaluate(Always(p))
     expected = math.exp((math.log(4096) - (CONTEXT - 1) * math.log(p)) / CONTEXT)
     for name in ("perplexity", "perplexity_books", "perplexity_stories"):

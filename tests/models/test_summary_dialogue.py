@@ -61,10 +61,8 @@ def test_a_long_report_ends_early():
 
 
 def test_of_a_long_conversation_the_oldest_turns_are_left_out():
-    """The tokens of a long conversation are those of the profile and of the last turns.
-
-    All its characters count as read, so the link of the page contains the whole text.
-    """
+    """The tokens of a long conversation are those of the profile and of the last turns. All its characters count as
+    read, so the link of the page contains the whole text."""
     turns = [f"This is turn {i} of a long conversation." for i in range(40)]
     text = " | ".join((PROFILE, *turns))
     prompt = DIALOGUE.read(text)
@@ -111,10 +109,8 @@ def test_replies_are_counted_per_conversation():
 
 @BOTH
 def test_pairs_of_every_shape(task: Task):
-    """Each pair is in the first batch shape that is large enough.
-
-    Long texts are cut, and pairs with a target over the limit are left out.
-    """
+    """Each pair is in the first batch shape that is large enough. Long texts are cut, and pairs with a target over the
+    limit are left out."""
     corpus, reader = task.corpus, task.reader
     pairs = corpus.pairs("test")
     buckets = corpus.buckets(pairs)

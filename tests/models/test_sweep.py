@@ -93,10 +93,8 @@ def test_processes_add_to_one_table(tmp_path: Path):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_take_what_the_tables_say(name: str):
-    """Recipes use the swept rates.
-
-    A variant of an attention type uses the rates of this type until the variant has its own sweep.
-    """
+    """Recipes use the swept rates. A variant of an attention type uses the rates of this type until the variant has its
+    own sweep."""
     recipe, (family, _, own) = RECIPES[name], name.partition("-")
     for key, value in (sweeps.chosen(family, recipe.config.attention) | sweeps.chosen(family, own)).items():
         assert getattr(recipe, key) == value
@@ -119,10 +117,8 @@ def test_which_types_have_tables():
 @pytest.mark.parametrize("attention, trials, second", [("softmax", 3, 0), ("random", 5, 0), ("softmax", 3, 3)])
 def test_a_sweep_goes_on_where_it_stopped(attention: str, trials: int, second: int, tmp_path: Path,
                                           monkeypatch: pytest.MonkeyPatch):
-    """After an interruption the sweep resumes, and each trial is stored exactly once.
-
-    It is evaluated on the validation sample after the planned steps.
-    """
+    """After an interruption the sweep resumes, and each trial is stored exactly once. It is evaluated on the validation
+    sample after the planned steps."""
     monkeypatch.setitem(sweeps.PLANS, "assignment", sweeps.Sweep(2, 1, (1e-3, 2e-3, 4e-3), second))
     monkeypatch.setitem(recipes.SHORT, "assignment", second)
     monkeypatch.setattr(assignment, "VALIDATION_TEXTS", 5)

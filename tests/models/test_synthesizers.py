@@ -67,11 +67,8 @@ def test_attention_with_zero_queries_and_these_logits(attention: str, causal: bo
 
 @pytest.mark.parametrize("attention", PURE)
 def test_weights_do_not_depend_on_the_keys(attention: str):
-    """If the last token changes, the weights of all other queries do not change.
-
-    For random types the weights of the last query do not change either. Mixtures with q·k depend on the keys. No causal
-    mask is used.
-    """
+    """If the last token changes, the weights of all other queries do not change. For random types the weights of the
+    last query do not change either. Mixtures with q·k depend on the keys. No causal mask is used."""
     module, x = module_of(attention, causal=False), inputs()
     other = x.clone()
     other[:, -1] += 1
@@ -115,10 +112,8 @@ def test_random_is_the_softmax_of_its_table(attention: str, n: int):
 
 
 def test_the_table_is_not_overwritten_by_the_mask():
-    """Masking of scores works in place, but does not change the table.
-
-    Otherwise the table would contain -inf for the next text.
-    """
+    """Masking of scores works in place, but does not change the table. Otherwise the table would contain -inf for the
+    next text."""
     for attention in LIMITED:
         module = module_of(attention)
         before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
@@ -147,10 +142,8 @@ def test_a_factorised_table_has_rank_8():
 
 
 def test_a_fixed_table_is_drawn_once(tmp_path: Path):
-    """A fixed table is not a parameter, has no gradient, and is unchanged by training.
-
-    Tables of different seeds, layers and heads differ.
-    """
+    """A fixed table is not a parameter, has no gradient, and is unchanged by training. Tables of different seeds,
+    layers and heads differ."""
     class Repeating:
         def batch(self, step: int, steps: int, seed: int) -> Batch:
             tokens = torch.randint(1, 8, (4, N), generator=generator(seed, step))
@@ -193,10 +186,8 @@ def test_dense_by_loops_over_heads(source_type: type, n: int):
 
 
 def test_dense_reduces_to_a_dot_product():
-    """With W1 = identity, W2 = transpose of the keys and b2 = 0, the scores are x·k in each head.
-
-    x + position is positive, so relu changes nothing. This is dot-product attention whose queries are x.
-    """
+    """With W1 = identity, W2 = transpose of the keys and b2 = 0, the scores are x·k in each head. x + position is
+    positive, so relu changes nothing. This is dot-product attention whose queries are x."""
     source = DenseScores(make_config("dense", length=N))
     keys = torch.randn(HEADS, N, D, generator=torch.Generator().manual_seed(2))
     source.hidden.linear.weight.data.copy_(torch.eye(WIDTH))
@@ -261,10 +252,8 @@ def test_a_whole_layer_can_look_at_any_key(hit: int):
 
 
 def test_a_fresh_factorised_dense_layer_learns():
-    """An untrained layer has gradients, because both factors have the magnitude of scores.
-
-    A product of two factors near 0 would have almost no gradient.
-    """
+    """An untrained layer has gradients, because both factors have the magnitude of scores. A product of two factors
+    near 0 would have almost no gradient."""
     torch.manual_seed(0)
     module = TYPES["factorized-dense"](make_config("factorized-dense", length=N))
     module(inputs(), None).square().sum().backward()
@@ -294,10 +283,8 @@ def test_a_mixture_reduces_to_either_part(attention: str, part: int):
 
 @given(st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=2))
 def test_a_mixtures_scores_are_the_weighted_sum(a: list[float]):
-    """The scores before the softmax are the sum of both parts' scores, weighted by alpha.
-
-    alpha = exp(a) / sum exp(a), so it sums to 1.
-    """
+    """The scores before the softmax are the sum of both parts' scores, weighted by alpha. alpha = exp(a) / sum exp(a),
+    so it sums to 1."""
     source = module_of("random-softmax").source
     source.mixing_table.copy_(torch.tensor(a))
     assert float(source.alpha.sum()) == pytest.approx(1) and (source.alpha > 0).all()
@@ -328,9 +315,7 @@ def test_the_parts_are_named_in_the_order_of_their_alphas():
 @pytest.mark.parametrize("attention", LIMITED)
 def test_a_text_is_read_up_to_the_tables(attention: str):
     """A model with tables for 21 tokens reads, continues and runs at most 21 tokens; the limit of its family is 128.
-
-    Constant heads have a row for each of the 21 tokens. The number of omitted tokens is reported.
-    """
+    Constant heads have a row for each of the 21 tokens. The number of omitted tokens is reported."""
     lab = make_lab(attention, length=21)
     assert lab.limit == 21 == lab.constant["self"].shape[-1] and lab.task.limit == 128
     prompt = lab.read("a=1;" * 30)

@@ -74,11 +74,9 @@ def test_nothing_can_be_changed(lab: StackLab):
 
 
 def test_what_follows_from_what(lab: StackLab, plan: HeadPlan):
-    """Computed weights are softmax(scores - F) with rows that sum to 1, or relu² of the scores.
-
-    F is the selective mask (accumulated votes). Scores are -inf exactly above the diagonal. The weights of heads that
-    are not constant equal the computed weights.
-    """
+    """Computed weights are softmax(scores - F) with rows that sum to 1, or relu² of the scores. F is the selective mask
+    (accumulated votes). Scores are -inf exactly above the diagonal. The weights of heads that are not constant equal
+    the computed weights."""
     trace = trace_of(lab, random_ids(1, N)[0], plan)
     scores, live, weights = (torch.tensor(getattr(trace, name)["self"]) for name in ("scores", "live", "weights"))
     future = torch.ones(N, N, dtype=torch.bool).triu(1)
@@ -186,10 +184,8 @@ def test_divergence(p: list[float], q: list[float]):
 
 
 def test_divergence_of_impossible_tokens():
-    """Tokens with probability 0 in `before` do not count.
-
-    Tokens with probability 0 only in `after` give a large finite value.
-    """
+    """Tokens with probability 0 in `before` do not count. Tokens with probability 0 only in `after` give a large finite
+    value."""
     assert divergence(output(0.5, 0.5, 0), output(0.25, 0.25, 0.5)) == pytest.approx(math.log(2))
     assert 10 < divergence(output(0.5, 0.5), output(1, 0)) < math.inf
 

@@ -99,10 +99,8 @@ def test_training_that_stops_ends_the_same(muon: bool, stops: list[int], tmp_pat
 
 
 def test_training_that_stops_ends_the_same_with_any_attention(attention: str, tmp_path: Path, save_always: None):
-    """An interrupted training ends with the same weights for every attention type.
-
-    Both optimisers are restored: Muon for the matrices, AdamW for tables and vectors.
-    """
+    """An interrupted training ends with the same weights for every attention type. Both optimisers are restored: Muon
+    for the matrices, AdamW for tables and vectors."""
     check_that_it_ends_the_same(with_attention(RECIPE, attention, muon=True), [3], tmp_path)
 
 
@@ -185,10 +183,8 @@ def test_validation_loss_is_the_mean_over_targets():
 
 
 def test_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_always: None):
-    """The curve has a point every few steps and one at the end. Each point is the validation loss at that step.
-
-    An interrupted run has the same curve.
-    """
+    """The curve has a point every few steps and one at the end. Each point is the validation loss at that step. An
+    interrupted run has the same curve."""
     monkeypatch.setattr(trainer, "CURVE_EVERY", 2)
     recipe = replace(RECIPE, steps=5)
     model = train(recipe, Copying(), tmp_path / "whole", 5, CPU)
@@ -278,10 +274,8 @@ def test_checkpoints_are_kept_in_place_of_the_model(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_rate(name: str):
-    """The learning rate rises linearly, is highest at the end of the warm-up, and falls to a tenth.
-
-    In the middle between warm-up and end it is the mean of the highest and the lowest rate.
-    """
+    """The learning rate rises linearly, is highest at the end of the warm-up, and falls to a tenth. In the middle
+    between warm-up and end it is the mean of the highest and the lowest rate."""
     plan = RECIPES[name]
     rates = [rate(step, plan) for step in range(plan.steps + 1)]
     assert rates[0] == pytest.approx(plan.learning_rate / plan.warmup)
@@ -308,11 +302,9 @@ def test_loss_counts_only_where_there_is_a_target():
 
 
 def test_memory_loss_is_added_with_its_weight():
-    """The memory loss equals loops over F in float64 (Leviathan et al. 2024, section 5).
-
-    F is the selective mask (accumulated votes). In each layer query i needs i keys less the memory that F frees. The
-    memory of the layer is the largest need, divided by layers and tokens.
-    """
+    """The memory loss equals loops over F in float64 (Leviathan et al. 2024, section 5). F is the selective mask
+    (accumulated votes). In each layer query i needs i keys less the memory that F frees. The memory of the layer is the
+    largest need, divided by layers and tokens."""
     torch.manual_seed(0)
     model = Transformer(with_attention(RECIPE, "selective").config, initial_std=0.7, embedding_std=1.0)
     batch, n = Copying().batch(0, 6, 0), 6
@@ -343,8 +335,7 @@ def test_a_tiny_problem_is_learnt(attention: str, muon: bool, tmp_path: Path):
 
 def test_the_memory_loss_frees_memory(tmp_path: Path):
     """Of two trainings that differ only in the memory loss, the one with this loss needs less memory and learns as
-    well.
-    """
+    well."""
     needs = {}
     for weight in (0.0, 0.3):
         recipe = with_attention(RECIPE, "selective", steps=80, warmup=10, learning_rate=2e-2, memory_loss=weight)
@@ -364,10 +355,8 @@ def test_no_batch_is_longer_than_the_tables(name: str):
 
 
 def test_recipes_of_the_families_that_need_data_fit_their_tasks():
-    """The recipes have the vocabulary, length and mask of their tasks.
-
-    test_stories and test_masked_texts check that batches have this length.
-    """
+    """The recipes have the vocabulary, length and mask of their tasks. test_stories and test_masked_texts check that
+    batches have this length."""
     for name, recipe in RECIPES.items():
         task = task_of(name).corpus
         assert (recipe.config.vocabulary, recipe.config.trained_length) == (task.reader.vocabulary, task.trained_length)

@@ -28,10 +28,8 @@ for one, other in (("random", "dense"), ("dense", "softmax"), ("random", "softma
 
 
 def test_logits_are_those_of_the_formulas(attention: str):
-    """The logits equal the formulas.
-
-    Every norm gets random weights, because initial weights of 1 could hide a mistake.
-    """
+    """The logits equal the formulas. Every norm gets random weights, because initial weights of 1 could hide a
+    mistake."""
     model, ids = make_model(attention), random_ids(3, 11)
     torch.manual_seed(2)
     for module in model.modules():
@@ -52,11 +50,9 @@ def test_output_scale_is_a_factor_on_the_logits():
 
 @pytest.mark.parametrize("initial_std, embedding_std", [(None, 0.02), (0.02, 1.0)])
 def test_fresh_weights(initial_std: float | None, embedding_std: float):
-    """Initial weights have LeCun's standard deviation or the given one.
-
-    It is divided by sqrt(2 layers) in matrices that write to the residual stream. The deviation is estimated from at
-    least 65,536 numbers, so it is within 1.5% (five standard errors).
-    """
+    """Initial weights have LeCun's standard deviation or the given one. It is divided by sqrt(2 layers) in matrices
+    that write to the residual stream. The deviation is estimated from at least 65,536 numbers, so it is within 1.5%
+    (five standard errors)."""
     torch.manual_seed(0)
     model = Transformer(CONFIG, initial_std, embedding_std).requires_grad_(False)
     writes = (2 * CONFIG.layers) ** -0.5
@@ -70,11 +66,9 @@ def test_fresh_weights(initial_std: float | None, embedding_std: float):
 
 
 def test_parameter_count(attention: str):
-    """The number of parameters follows from the config.
-
-    Tied embeddings count once. Per layer, values and outputs are two matrices, an MLP has the size of eight matrices,
-    and there are two norms. A gated attention unit has three matrices of twice the width, one norm and no MLP.
-    """
+    """The number of parameters follows from the config. Tied embeddings count once. Per layer, values and outputs are
+    two matrices, an MLP has the size of eight matrices, and there are two norms. A gated attention unit has three
+    matrices of twice the width, one norm and no MLP."""
     model = Transformer(replace(CONFIG, attention=attention, heads=heads_of(attention)))
     block = 6 * C**2 + C if attention.startswith("gau-") else 10 * C**2 + 2 * C
     assert model.parameter_count() == 512 * C + 2 * (SCORES[attention] + block) + C
@@ -82,8 +76,7 @@ def test_parameter_count(attention: str):
 
 def test_two_gated_units_are_as_large_as_one_block():
     """Two gated units have as many parameters as one block, plus gamma, beta and s = 128 (Hua et al. 2022, section
-    3.1).
-    """
+    3.1)."""
     block = Transformer(CONFIG).blocks[0]
     unit = Transformer(replace(CONFIG, attention="gau-softmax", heads=1)).blocks[0]
     sizes = [sum(parameter.numel() for parameter in which.parameters()) for which in (block, unit)]

@@ -115,10 +115,8 @@ def test_no_sentence_is_in_two_splits(pairs: dict):
 
 
 def test_the_split_is_by_the_sentence_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The split of a sentence depends only on the sentence, not on other lines or their order.
-
-    All translations of a sentence are in the same split.
-    """
+    """The split of a sentence depends only on the sentence, not on other lines or their order. All translations of a
+    sentence are in the same split."""
     monkeypatch.setattr("models.tasks.translation.TEST", 30)
     monkeypatch.setattr("models.tasks.translation.VALIDATION", 20)
     lines = [f"Sentence {i}.\tSatz {i}.{j}" for i in range(400) for j in range(1 + i % 2)]
@@ -138,10 +136,8 @@ def test_the_split_is_by_the_sentence_alone(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_tokenizer_knows_training_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Letters that occur only in held-out pairs are not in the vocabulary.
-
-    The tokenizer is trained on both languages.
-    """
+    """Letters that occur only in held-out pairs are not in the vocabulary. The tokenizer is trained on both
+    languages."""
     splits = {"train": [("the cat", "die Katze")] * 5, "validation": [("zyzzyva", "Zyzzyva")] * 9,
               "test": [("qoph", "Qoph")] * 9}
     monkeypatch.setattr("models.tasks.translation.read_pairs", lambda _: splits)
@@ -192,8 +188,7 @@ def test_a_batch_is_decided_by_its_numbers(toy: TranslationCorpus):
 
 def test_what_encoder_and_decoder_read(toy: TranslationCorpus):
     """The encoder reads the text between start and end token. The decoder's input is the target shifted by one
-    position.
-    """
+    position."""
     batch = toy.validation(4)[0]
     pairs = dict(TOY)
     for text, tokens, targets in zip(batch.texts.tolist(), batch.tokens.tolist(), batch.targets.tolist(), strict=True):
@@ -231,11 +226,8 @@ def test_typical_texts_are_of_training_and_padded(toy: TranslationCorpus):
 # The metric.
 
 def counted(found: list[str], references: list[list[str]]) -> float:
-    """Computes BLEU for texts without punctuation (Papineni et al. 2002).
-
-    n-grams are clipped by the maximum count in any reference. The reference length is the nearest one; if two are
-    equally near, it is the shorter one.
-    """
+    """Computes BLEU for texts without punctuation (Papineni et al. 2002). n-grams are clipped by the maximum count in
+    any reference. The reference length is the nearest one; if two are equally near, it is the shorter one."""
     matches, totals, length, best = [0] * 4, [0] * 4, 0, 0
     for text, its in zip(found, references, strict=True):
         words, theirs = text.split(), [one.split() for one in its]
@@ -281,10 +273,8 @@ def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_some_sentences_are_of_all_lengths(monkeypatch: pytest.MonkeyPatch):
-    """A sample of sentences has all lengths.
-
-    The file is sorted by length, so its first sentences would be the easiest.
-    """
+    """A sample of sentences has all lengths. The file is sorted by length, so its first sentences would be the
+    easiest."""
     monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(f"a {i // 2}", str(i)) for i in range(40)])
     texts, references = CORPUS.test(5)
     assert texts == ["a 0", "a 4", "a 8", "a 12", "a 16"] and references[1] == ["8", "9"]

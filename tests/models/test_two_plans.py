@@ -81,10 +81,8 @@ def test_both_under_every_policy(attention: str, causal: bool):
 
 
 def test_the_first_is_not_touched_by_the_second(lab: StackLab):
-    """With all heads pruned in the second trace, the first trace is unchanged.
-
-    In the second trace the norm of every attention output is 0.
-    """
+    """With all heads pruned in the second trace, the first trace is unchanged. In the second trace the norm of every
+    attention output is 0."""
     before, after = lab.run(lab.read(TEXT), [HeadPlan(), all_heads(lab, gate=0.0)])
     assert_close(torch.tensor(before.norms["self"]), torch.tensor(run_prompt(lab, lab.read(TEXT)).norms["self"]),
                  **NEARLY)

@@ -22,8 +22,7 @@ def test_the_stored_verdicts_are_those_of_the_measurements():
 
 def test_claims_are_read_as_they_were_written(tmp_path: Path):
     """Messages in claims keep their templates and values. A comparison of the messages' strings would not detect a
-    loss.
-    """
+    loss."""
     claims = judge()
     verdict_file.write(claims, tmp_path / "verdicts.json")
     again = read(tmp_path / "verdicts.json")

@@ -36,10 +36,8 @@ budgets = st.dictionaries(st.sampled_from([1200, 4800]), seeds, max_size=2)
 
 
 def test_the_textbook_example():
-    """Three seeds with differences -2, -3, -4: mean -3, standard error 1 / sqrt 3, and Student's t 2.92.
-
-    So the result is clear for limits outside -3 ± 1.686.
-    """
+    """Three seeds with differences -2, -3, -4: mean -3, standard error 1 / sqrt 3, and Student's t 2.92. So the result
+    is clear for limits outside -3 ± 1.686."""
     values = {1200: {0: -2.0, 1: -3.0, 2: -4.0}}
     assert mean_and_chance(list(values[1200].values())) == pytest.approx((-3, 2.92 / math.sqrt(3)), abs=1e-4)
     check = below("", values, -1.3)
@@ -110,10 +108,8 @@ def passed(truth: float, rule, noise: float = NOISE, margin: float = TOLERANCE) 
 
 @pytest.mark.parametrize("noise", [0.0005, 0.002, NOISE, 0.02, 0.05])
 def test_a_model_that_is_one_and_a_half_percent_worse_passes_once_in_twenty_at_most(noise: float):
-    """The rule `no worse` (within 1% of perplexity) accepts a model that is 1.5% worse in at most 5% of cases.
-
-    This holds for any noise between seeds.
-    """
+    """The rule `no worse` (within 1% of perplexity) accepts a model that is 1.5% worse in at most 5% of cases. This
+    holds for any noise between seeds."""
     assert passed(math.log(1.015), no_worse, noise) <= 0.05
     assert passed(TOLERANCE, no_worse, noise) <= 0.06  # a difference exactly at the margin
 
@@ -121,10 +117,8 @@ def test_a_model_that_is_one_and_a_half_percent_worse_passes_once_in_twenty_at_m
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("texts", [0.02, 0.2, 0.5, 1.0, 2.0, 20.0])
 def test_seeds_and_texts_together_err_once_in_twenty_at_most(count: int, texts: float):
-    """At the limit the error rate is about 5% at most, whether seeds or texts vary more.
-
-    All seeds use the same texts.
-    """
+    """At the limit the error rate is about 5% at most, whether seeds or texts vary more. All seeds use the same
+    texts."""
     random = numpy.random.default_rng(5)
     drawn = random.standard_normal((20_000, count)) * count**0.5 + texts * random.standard_normal((20_000, 1))
     erred = sum(sum(mean_and_chance(row, texts)) < 0 for row in drawn.tolist()) / len(drawn)
@@ -154,10 +148,8 @@ def test_differences_that_are_none_are_found_once_in_twenty_at_most(noise: float
 
 
 def test_seeds_and_texts_together_err_as_rarely():
-    """An error of the texts is the same for all seeds, so the spread of seeds does not show it.
-
-    Without this error a third of false statements would be accepted.
-    """
+    """An error of the texts is the same for all seeds, so the spread of seeds does not show it. Without this error a
+    third of false statements would be accepted."""
     random, texts, noise = numpy.random.default_rng(5), 0.01, 0.002
     shared = texts * random.standard_normal(TRIALS)
     drawn = TOLERANCE + shared[:, None] + noise * random.standard_normal((TRIALS, SEEDS))
@@ -207,10 +199,8 @@ def test_a_normal_error_decides_at_95_percent():
 
 
 def test_few_texts_that_are_skewed_err_nearly_as_rarely():
-    """For 32 skewed (exponential) texts the error rate is nearly 5%. Quantiles of resampled means had 9% to 11%.
-
-    Each of the two sides errs half as often.
-    """
+    """For 32 skewed (exponential) texts the error rate is nearly 5%. Quantiles of resampled means had 9% to 11%. Each
+    of the two sides errs half as often."""
     random = numpy.random.default_rng(8)
     drawn = random.exponential(size=(800, 32)) - 1
     found = [below_in_texts("", row).outcome for row in drawn]
@@ -220,10 +210,8 @@ def test_few_texts_that_are_skewed_err_nearly_as_rarely():
 
 
 def test_the_bootstraps_error_is_the_textbooks():
-    """For equal weights the bootstrap's error is the standard deviation over sqrt n.
-
-    For other weights it is the standard error of the weighted mean.
-    """
+    """For equal weights the bootstrap's error is the standard deviation over sqrt n. For other weights it is the
+    standard error of the weighted mean."""
     values = numpy.random.default_rng(7).standard_normal(200)
     assert bootstrap.error(values) == pytest.approx(values.std() / math.sqrt(200), rel=0.08)
     weights = numpy.where(numpy.arange(200) < 100, 1.0, 0.0)  # half of the texts have weight 0
@@ -243,10 +231,8 @@ def test_only_equal_steps_and_equal_seeds_are_compared():
 
 @given(budgets, numbers)
 def test_a_statement_and_its_contrary_have_opposite_outcomes(samples, limit: float):
-    """A statement clearly holds exactly if its contrary clearly does not hold. Without data neither is decided.
-
-    If a longer training has the opposite result, the contrary of the part that holds cannot be told.
-    """
+    """A statement clearly holds exactly if its contrary clearly does not hold. Without data neither is decided. If a
+    longer training has the opposite result, the contrary of the part that holds cannot be told."""
     mirrored = {steps: {seed: -value for seed, value in values.items()} for steps, values in samples.items()}
     one, other = below("", samples, limit), below("", mirrored, -limit)
     contrary = {YES: NO, NO: YES}
@@ -264,10 +250,8 @@ def test_a_statement_and_its_contrary_have_opposite_outcomes(samples, limit: flo
 
 @given(budgets, numbers, st.floats(0, 5))
 def test_a_larger_limit_is_easier(samples, limit: float, more: float):
-    """With one training length, a larger limit never makes a statement harder to confirm.
-
-    With several lengths it can.
-    """
+    """With one training length, a larger limit never makes a statement harder to confirm. With several lengths it
+    can."""
     one = dict(list(samples.items())[:1])
     order = {NO: 0, UNCLEAR: 1, YES: 2, UNKNOWN: 3}
     assert order[below("", one, limit).outcome] <= order[below("", one, limit + more).outcome]

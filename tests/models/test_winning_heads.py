@@ -26,9 +26,7 @@ def random_toy(seed: int, count: int = 9) -> Gating:
 @pytest.mark.parametrize("seed", range(6))
 def test_as_few_as_an_exhaustive_search(seed: int):
     """If a set of at most two heads wins, the search finds a smallest winning set; else it has at most one head more.
-
-    The margin of the result is that of the gated predictions, and a token that wins already needs no head.
-    """
+    The margin of the result is that of the gated predictions, and a token that wins already needs no head."""
     gating = random_toy(seed)
     sets = torch.tensor(list(itertools.product([False, True], repeat=9)))
     log_probabilities = gating.in_parts(gating.log_probabilities, 1 - sets.float())[:, 0]

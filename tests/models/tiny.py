@@ -43,12 +43,10 @@ def make_config(attention: str, causal: bool = True, length: int = LENGTH) -> Co
 
 
 def make_model(attention: str, seed: int = 0, causal: bool = True, length: int = LENGTH) -> Transformer:
-    """Returns a model with random weights twice as large as LeCun's and with a larger embedding.
-
-    Scores then have standard deviation 4, so attention is far from uniform. The selective mask F (accumulated votes) is
-    far from 0, and predictions are far from uniform. Parameters that normally start at zero or one are random too,
-    because such values could hide a mistake.
-    """
+    """Returns a model with random weights twice as large as LeCun's and with a larger embedding. Scores then have
+    standard deviation 4, so attention is far from uniform. The selective mask F (accumulated votes) is far from 0, and
+    predictions are far from uniform. Parameters that normally start at zero or one are random too, because such values
+    could hide a mistake."""
     torch.manual_seed(seed)
     model = Transformer(make_config(attention, causal, length), initial_std=2 * WIDTH**-0.5).requires_grad_(False)
     model.embedding.weight *= 20
@@ -109,10 +107,8 @@ def all_heads(lab: StackLab, **state: object) -> HeadPlan:
 
 
 def another_scale(lab: StackLab, plan: HeadPlan = NO_INTERVENTION) -> HeadPlan:
-    """Returns the plan with a scale that the attention type supports and that the model was not trained with.
-
-    If there is none, the plan is returned unchanged.
-    """
+    """Returns the plan with a scale that the attention type supports and that the model was not trained with. If there
+    is none, the plan is returned unchanged."""
     policies = lab.attention.policies
     if "logn" in policies:
         return plan.with_scale("logn", 9)
@@ -127,10 +123,8 @@ def random_ids(count: int, n: int, seed: int = 0) -> Tensor:
 
 
 def prompt_of(ids: Tensor) -> Prompt:
-    """Returns a prompt of any ids (N,) with a prediction for every token.
-
-    The ids need not be a text that the task can read.
-    """
+    """Returns a prompt of any ids (N,) with a prediction for every token. The ids need not be a text that the task can
+    read."""
     return Prompt(tuple(ids.tolist()), tuple(map(str, ids.tolist())), tuple(range(len(ids))), (*ids[1:].tolist(), -1))
 
 
