@@ -260,7 +260,7 @@ def test_the_lab_fits_its_cell_and_has_no_control_of_the_app(page: Page, widget:
                                                              monkeypatch: pytest.MonkeyPatch):
     page.set_viewport_size({"width": 1400, "height": 900})
     begin(page, widget, monkeypatch)
-    answer, bar = page.locator("section.answer"), page.locator(".phone-bar")
+    answer, bar = page.locator("section.answer .line"), page.locator(".phone-bar")
     expect(answer).to_be_visible()
     expect(bar).to_be_hidden()
     assert page.get_by_role("link").count() == 0

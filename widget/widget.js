@@ -33,7 +33,7 @@ function isDark(element) {
 function mount() {
   const host = make('div');
   const parent = host.attachShadow({ mode: 'open' });
-  parent.append(make('div', { className: 'root', dataset: { part: 'lab' } }));
+  parent.append(make('div.root', { dataset: { part: 'lab' } }));
   applyStyle(parent, 'lab');
   return { host, parent };
 }
@@ -41,9 +41,8 @@ function mount() {
 /** Displays the widget in `el` and returns a function that removes the widget. `model` is the anywidget model. */
 export function render({ model, el }) {
   const mounts = new Map(); // key -> {host, parent, data}
-  const board = make('div', { className: 'attention-lab', dataset: { lmSuppressShortcuts: 'true' } });
-  const notice = make('p', {
-    className: 'attention-lab-notice',
+  const board = make('div.attention-lab', { dataset: { lmSuppressShortcuts: 'true' } });
+  const notice = make('p.attention-lab-notice', {
     textContent: 'No kernel answers, so this is a picture. Run the notebook to change heads.',
   });
   board.append(notice);

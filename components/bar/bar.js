@@ -40,8 +40,8 @@ function create(state) {
   const undo = button('undo', _('Undo'), act('undo'));
   const redo = button('redo', _('Redo'), act('redo'));
   const find = make(
-    'button',
-    { className: 'find', onclick: () => findTool() || goTo(state, LAB), 'aria-label': _('Find a tool') },
+    'button.find',
+    { onclick: () => findTool() || goTo(state, LAB), 'aria-label': _('Find a tool') },
     iconElement(ICONS.find),
     make('span', { textContent: _('Find a tool') }),
     make('kbd', { textContent: '/' }),
@@ -66,7 +66,7 @@ function create(state) {
   const sharing = createSharing(() => settled(state), toClipboard);
   const share = button('share', _('Share'), sharing.open);
   setAttribute(share, 'aria-haspopup', 'dialog');
-  const note = make('span', { className: 'note', role: 'status' });
+  const note = make('span.note', { role: 'status' });
   const copy = async text =>
     setText(note, (await toClipboard(text, sharing.dialog)) ? _('Copied') : _('Not copied: use the address bar'));
   const saved = createSaved(state, copy, () => sharing.close());
@@ -83,24 +83,19 @@ function create(state) {
     ],
   });
   more.element.classList.add('more');
-  const lost = make('span', { className: 'lost', hidden: true, role: 'status' });
-  const brand = make(
-    'a',
-    { className: 'brand', dataset: { page: 'start' } },
-    logo(),
-    make('span', { textContent: TITLE }),
-  );
-  const places = make('nav', { className: 'places', 'aria-label': _('Places') });
-  const tabs = make('nav', { className: 'tabs', 'aria-label': _('Places') });
-  const languages = make('span', { className: 'languages' });
+  const lost = make('span.lost', { hidden: true, role: 'status' });
+  const brand = make('a.brand', { dataset: { page: 'start' } });
+  brand.append(logo(), make('span', { textContent: TITLE }));
+  const places = make('nav.places', { 'aria-label': _('Places') });
+  const tabs = make('nav.tabs', { 'aria-label': _('Places') });
+  const languages = make('span.languages');
   const bar = make(
-    'div',
-    { className: 'place bar' },
+    'div.place.bar',
     brand,
     places,
     make(
-      'div',
-      { className: 'right', role: 'group', 'aria-label': _('State') },
+      'div.right',
+      { role: 'group', 'aria-label': _('State') },
       lost,
       find,
       undo,
@@ -112,7 +107,7 @@ function create(state) {
     ),
   );
   const link = outerLink('', '');
-  const line = make('p', { className: 'line', hidden: true }, make('span'), link);
+  const line = make('p.line', { hidden: true }, make('span'), link);
   state.root.append(bar, line, tabs, sharing.dialog);
   for (const nav of [brand, places, tabs]) onLink(nav, ({ dataset }) => goTo(state, dataset.page));
   // The listener is stored on the element and not in this module, so that another version of the library can end it.

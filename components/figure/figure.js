@@ -13,14 +13,14 @@ import { embed } from './vega.js';
 const MANY = 3000; // number of rows above which a canvas is faster than SVG
 
 function create(state) {
-  const plot = make('div', { className: 'plot', role: 'img', 'aria-describedby': 'numbers' });
+  const plot = make('div.plot', { role: 'img', 'aria-describedby': 'numbers' });
   const numbers = make('div', { id: 'numbers', className: 'spoken', hidden: true });
-  const problem = make('p', { className: 'problem', hidden: true, role: 'status' });
+  const problem = make('p.problem', { hidden: true, role: 'status' });
   const table = make('table');
-  const wide = make('div', { className: 'wide', hidden: true, tabIndex: 0, role: 'region' }, table);
+  const wide = make('div.wide', { hidden: true, tabIndex: 0, role: 'region' }, table);
   const switcher = makeButton('switch', _('Table'), () => showTable(state, wide.hidden), { 'aria-expanded': false });
   const take = createDownloadMenu(() => offer(state));
-  const corner = make('div', { className: 'corner' }, switcher, take.element);
+  const corner = make('div.corner', switcher, take.element);
   state.root.append(corner, plot, problem, wide, numbers);
   plot.addEventListener('keydown', event => walk(state, event));
   const unfollow = onResize(plot, () => draw(state));
@@ -87,7 +87,7 @@ async function draw(state) {
     });
   const canvas = Object.values(data.spec.datasets ?? {}).reduce((sum, rows) => sum + rows.length, 0) > MANY;
   // The plot's label, the description and the table contain the values; Vega's own label of each mark is hidden.
-  const place = make('div', { className: 'vega', 'aria-hidden': 'true' });
+  const place = make('div.vega', { 'aria-hidden': 'true' });
   try {
     // The new chart is drawn outside the page and then replaces the former chart, so that nothing flickers.
     let result = await embed(place, fit(0), { dark, canvas });
@@ -153,12 +153,8 @@ function showTable(state, shown) {
   const { columns, rows } = tableOf(state.data.spec);
   const textOf = value => (typeof value === 'number' ? formatFigure(value) : visibleText(value));
   state.table.replaceChildren(
-    make('thead', {}, make('tr', {}, ...columns.map(textContent => make('th', { textContent, scope: 'col' })))),
-    make(
-      'tbody',
-      {},
-      ...rows.map(row => make('tr', {}, ...row.map(value => make('td', { textContent: textOf(value) })))),
-    ),
+    make('thead', make('tr', ...columns.map(textContent => make('th', { textContent, scope: 'col' })))),
+    make('tbody', ...rows.map(row => make('tr', ...row.map(value => make('td', { textContent: textOf(value) }))))),
   );
 }
 

@@ -8,30 +8,30 @@ import { linkTo, save } from '../widgets/download_menu.js';
 import { markElement, plotElement } from './plots.js';
 
 function tableElement({ columns, rows }, name) {
-  const row = (tag, cells) => make('tr', {}, ...cells.map(textContent => make(tag, { textContent })));
-  const table = make('table', {}, make('thead', {}, row('th', columns)), make('tbody', {}));
+  const row = (tag, cells) => make('tr', ...cells.map(textContent => make(tag, { textContent })));
+  const table = make('table', make('thead', row('th', columns)), make('tbody'));
   table.tBodies[0].append(...rows.map(cells => row('td', cells)));
-  return make('div', { className: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': name }, table);
+  return make('div.scrolls', { tabIndex: 0, role: 'region', 'aria-label': name }, table);
 }
 
 // Not the link to the visitor's state: it may contain a text, on which no finding depends.
 const linkOf = key => linkTo(stateQuery({ page: 'results', claim: key }));
 
-const folded = (title, ...children) => make('details', {}, make('summary', { textContent: title }), ...children);
+const folded = (title, ...children) => make('details', make('summary', { textContent: title }), ...children);
 const paragraph = textContent => make('p', { textContent });
 
 /** Creates {element, show(open, dark), close()}; `send` sends an event. */
 export function createDetail(send) {
   const top = make('div');
-  const choice = make('div', { className: 'seg', role: 'group', 'aria-label': _('Chart') });
-  const place = make('div', { className: 'chart' });
+  const choice = make('div.seg', { role: 'group', 'aria-label': _('Chart') });
+  const place = make('div.chart');
   const rest = make('div');
-  const element = make('article', { className: 'one', tabIndex: -1 }, top, choice, place, rest);
+  const element = make('article.one', { tabIndex: -1 }, top, choice, place, rest);
   const figure = createFigure(place.appendChild(make('div')));
   let [drawn, known, chosen, link] = ['', null, 0, ''];
 
   const lab = ({ key, lab: query }) => {
-    const entry = make('a', { className: 'button primary', href: `?${query}`, textContent: _('Try it in the lab') });
+    const entry = make('a.button.primary', { href: `?${query}`, textContent: _('Try it in the lab') });
     onLink(entry, () => send({ type: 'lab', statement: key }));
     return entry;
   };
@@ -45,19 +45,16 @@ export function createDetail(send) {
     const { text, mark, word, source, about, facts, table, parts, command, methods, trainings, rates } = open;
     setAttribute(element, 'aria-label', text);
     top.replaceChildren(
-      make('p', { className: 'verdict' }, markElement(mark), make('b', { textContent: word }), make('span')),
-      make('h2', { className: 'serif', textContent: text }),
-      make('p', { className: 'note', textContent: about }),
+      make('p.verdict', markElement(mark), make('b', { textContent: word }), make('span')),
+      make('h2.serif', { textContent: text }),
+      make('p.note', { textContent: about }),
       plotElement(open, true),
     );
     top.firstChild.lastChild.append(...linkedText(source));
-    const list = facts.flatMap(([name, text]) => [
-      make('dt', { textContent: name }),
-      make('dd', {}, ...linkedText(text)),
-    ]);
+    const list = facts.flatMap(([name, text]) => [make('dt', { textContent: name }), make('dd', ...linkedText(text))]);
     rest.replaceChildren(
-      make('dl', {}, ...list),
-      make('div', { className: 'row' }, ...(open.lab ? [lab(open)] : []), ...(table ? [csv(open)] : [])),
+      make('dl', ...list),
+      make('div.row', ...(open.lab ? [lab(open)] : []), ...(table ? [csv(open)] : [])),
       ...(table ? [tableElement(table, _('Table'))] : []),
       ...(parts
         ? [folded(_('Parts, which do not decide, with 95% limits and p-values'), tableElement(parts, _('Parts')))]

@@ -13,24 +13,24 @@ import { legendElement, markElement, plotElement } from './plots.js';
 const BESIDE = 980; // width in px from which the opened statement stands beside the list
 
 function create(state) {
-  const about = make('p', { className: 'about' });
-  const notice = make('p', { className: 'notice', role: 'status' });
-  const strip = make('div', { className: 'strip', role: 'group', 'aria-label': _('Verdicts') });
-  const list = make('div', { className: 'list', role: 'group', 'aria-label': _('Statements') });
-  const columns = make('div', { className: 'columns' }, list);
+  const about = make('p.about');
+  const notice = make('p.notice', { role: 'status' });
+  const strip = make('div.strip', { role: 'group', 'aria-label': _('Verdicts') });
+  const list = make('div.list', { role: 'group', 'aria-label': _('Statements') });
+  const columns = make('div.columns', list);
   const detail = createDetail(event => state.send(event));
   const method = make('a', { href: `${stateQuery({ page: 'about' })}#method`, textContent: _('Method') });
-  const title = make('h1', { className: 'serif', textContent: _('What papers say, and what we measured') });
+  const title = make('h1.serif', { textContent: _('What papers say, and what we measured') });
   const matrix = createMatrix(state);
   const size = make('small', { textContent: _('trained in seconds') });
-  const entry = make('summary', {}, matrixTitle(), size);
-  const trained = make('details', { className: 'trained' }, entry, matrix.element);
+  const entry = make('summary', matrixTitle(), size);
+  const trained = make('details.trained', entry, matrix.element);
   trained.ontoggle = () => {
     const { matrix: shown, open: opened } = state.data;
     if (trained.open !== shown.open) state.send({ type: 'open', statement: trained.open ? shown.key : opened.key });
   };
   const parts = [notice, title, about, method, trained, strip, legendElement(), columns];
-  state.root.append(make('main', { className: 'place findings' }, ...parts));
+  state.root.append(make('main.place.findings', ...parts));
   for (const [place, name] of [
     [strip, '.marks button'],
     [list, '.entry'],
@@ -102,22 +102,21 @@ function build(state, { verdicts, groups }) {
           },
           markElement(shape),
         );
-      const name = make('p', { title: meaning }, make('b', { className: 'serif', textContent: own.length }), word);
-      const line = make('div', { className: 'marks' }, ...own.map(({ key }) => marks[key]));
-      return make('div', {}, name, line, make('span', { className: 'spoken', textContent: meaning }));
+      const name = make('p', { title: meaning }, make('b.serif', { textContent: own.length }), word);
+      const line = make('div.marks', ...own.map(({ key }) => marks[key]));
+      return make('div', name, line, make('span.spoken', { textContent: meaning }));
     }),
   );
   const rowOf = statement => {
     const { key, text, mark: shape, word, about } = statement;
     return (rows[key] = make(
-      'button',
-      { className: 'entry', dataset: { key }, onclick: () => open(state, key) },
+      'button.entry',
+      { dataset: { key }, onclick: () => open(state, key) },
       markElement(shape),
       make(
         'span',
-        {},
-        make('span', { className: 'spoken', textContent: `${word}: ` }),
-        make('span', { className: 'serif', textContent: text }),
+        make('span.spoken', { textContent: `${word}: ` }),
+        make('span.serif', { textContent: text }),
         make('small', { textContent: about }),
       ),
       plotElement(statement),
@@ -125,7 +124,7 @@ function build(state, { verdicts, groups }) {
   };
   state.list.replaceChildren(
     ...groups.map(({ title, source, statements: own }) =>
-      make('section', {}, make('h2', {}, title, make('small', {}, ...linkedText(source))), ...own.map(rowOf)),
+      make('section', make('h2', title, make('small', ...linkedText(source))), ...own.map(rowOf)),
     ),
   );
   return { rows, marks };

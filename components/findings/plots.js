@@ -36,7 +36,7 @@ function lane(className, { ticks }, signs, name = '') {
   return [
     ...(name ? [make('small', { textContent: name })] : []),
     make('div', { className: `lane ${className}` }, ...grid, ...signs),
-    make('div', { className: 'axis' }, ...axis),
+    make('div.axis', ...axis),
   ];
 }
 
@@ -65,15 +65,14 @@ export function plotElement({ plot, numbers }, isNamed = false) {
     parts.push(...lane('numbers', scale, signs, isNamed ? name : ''));
   }
   if (!parts.length) parts.push(make('small', { textContent: _('no number') }));
-  return make('div', { className: 'small-plot', 'aria-hidden': 'true' }, ...parts);
+  return make('div.small-plot', { 'aria-hidden': 'true' }, ...parts);
 }
 
 /** Creates the explanation of the signs. */
 export function legendElement() {
-  const entry = (className, text) => make('span', {}, make('b', { className: 'lane' }, sign(className, 0.5)), text);
+  const entry = (className, text) => make('span', make('b.lane', sign(className, 0.5)), text);
   return make(
-    'p',
-    { className: 'legend' },
+    'p.legend',
     entry('value', _('tested difference, 90% interval')),
     entry('bound', _('margin or limit')),
     entry('ours', _('our numbers')),

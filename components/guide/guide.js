@@ -10,16 +10,14 @@ import { termAnchor } from '../widgets/tip.js';
 const MARKED = /(\*[^*]+\*|`[^`]+`)/;
 
 function create(state) {
-  const problems = make('p', { className: 'problems', role: 'status' });
+  const problems = make('p.problems', { role: 'status' });
   const begin = makeButton('button primary', _('Begin the first minute'), () => {
     offerMinute(true);
     state.send({ type: 'lab', plan: '' });
   });
   const nav = make('nav', { 'aria-label': _('Sections') });
-  const text = make('div', { className: 'text' });
-  state.root.append(
-    make('main', { className: 'guide' }, make('aside', {}, nav, begin), make('div', {}, problems, text)),
-  );
+  const text = make('div.text');
+  state.root.append(make('main.guide', make('aside', nav, begin), make('div', problems, text)));
   onLink(nav, ({ hash }) => {
     if (location.hash === hash) open(state);
     else location.hash = hash; // the change calls `open`
@@ -45,8 +43,8 @@ function section({ anchor, title, texts, rows, code }) {
     'section',
     { className: anchor, 'aria-labelledby': anchor },
     make('h2', { id: anchor, className: 'serif', tabIndex: -1, textContent: title }),
-    ...texts.map(text => make('p', {}, ...marked(text))),
-    ...(all.length ? [make('dl', {}, ...all.map(row))] : []),
+    ...texts.map(text => make('p', ...marked(text))),
+    ...(all.length ? [make('dl', ...all.map(row))] : []),
     ...(code ? [make('pre', { tabIndex: 0, textContent: code, translate: false })] : []),
   );
 }
@@ -55,8 +53,8 @@ const row = ({ key, term, text }) =>
   make(
     'div',
     key ? { id: termAnchor(key), tabIndex: -1 } : {},
-    make('dt', {}, ...marked(term)),
-    make('dd', {}, ...marked(text)),
+    make('dt', ...marked(term)),
+    make('dd', ...marked(text)),
   );
 
 /** Returns the parts of a text, with names in bold, code, and references to papers as links. */

@@ -13,11 +13,11 @@ const LONGEST = 22; // characters of an answer
 const LONG = 9; // small letters of a name that needs a wider column
 
 function row() {
-  const name = make('bdi', { className: 'name serif', translate: false, dir: 'auto' });
+  const name = make('bdi.name.serif', { translate: false, dir: 'auto' });
   const fill = make('i');
   const tick = make('u');
-  const share = make('span', { className: 'share' });
-  const element = make('li', {}, name, make('span', { className: 'bar', 'aria-hidden': true }, fill, tick), share);
+  const share = make('span.share');
+  const element = make('li', name, make('span.bar', { 'aria-hidden': true }, fill, tick), share);
   const show = ({ label, before, after }, changed) => {
     const percent = formatShare(after);
     setText(name, wordText(label));
@@ -38,24 +38,23 @@ function row() {
 
 /** Creates {element, line, show(data, counts)}; `line` is the element with the answer, to which the picture's line leads. */
 export function createAnswer(state) {
-  const word = make('bdi', { className: 'word serif', translate: false, dir: 'auto' });
+  const word = make('bdi.word.serif', { translate: false, dir: 'auto' });
   const was = make('small');
-  const share = make('span', { className: 'big' }, was, make('span'));
-  const line = make('div', { className: 'line' }, word, share);
+  const share = make('span.big', was, make('span'));
+  const line = make('div.line', word, share);
   const rows = Array.from({ length: MOST }, row);
   const others = row();
-  const list = make('ol', { className: 'options' }, ...[...rows, others].map(({ element }) => element));
-  const vector = make('p', { className: 'vector' });
+  const list = make('ol.options', ...[...rows, others].map(({ element }) => element));
+  const vector = make('p.vector');
   const unknown = make(
-    'div',
-    { className: 'unknown' },
-    make('span', { className: 'serif', textContent: '?' }),
+    'div.unknown',
+    make('span.serif', { textContent: '?' }),
     make('span', { textContent: _('Guess first.') }),
-    make('button', { className: 'button small', textContent: _('Show the answer') }),
+    make('button.button.small', { textContent: _('Show the answer') }),
   );
   unknown.lastChild.onclick = () => state.guess(null);
   const key = createPictureKey();
-  const element = make('section', { className: 'answer', 'aria-label': _("The model's answer") });
+  const element = make('section.answer', { 'aria-label': _("The model's answer") });
   element.append(line, list, vector, unknown, key.element);
   return {
     element,

@@ -36,21 +36,21 @@ export function createField(state) {
         },
       })),
   });
-  const note = make('div', { className: 'notes' });
-  const forgets = make('button', { className: 'link' });
+  const note = make('div.notes');
+  const forgets = make('button.link');
   const tokens = make('span');
-  const notice = make('p', { className: 'notice', role: 'status' });
+  const notice = make('p.notice', { role: 'status' });
   const actions = make('span');
   note.append(forgets, tokens);
   const file = make('input', { type: 'file', className: 'spoken', accept: 'image/png,image/jpeg,image/webp' });
-  const upload = make('label', { className: 'button small upload' }, _('A picture (JPEG or PNG)'), file);
+  const upload = make('label.button.small.upload', _('A picture (JPEG or PNG)'), file);
   file.onchange = async () => {
     if (!file.files[0]) return;
     state.send({ type: 'picture', data: await smallPicture(file.files[0]) });
     state.refresh();
   };
-  const typed = make('label', { className: 'field' }, make('span', { textContent: _('Text') }), box, examples.element);
-  const element = make('div', { className: 'field-row' }, typed, upload, note, notice, actions);
+  const typed = make('label.field', make('span', { textContent: _('Text') }), box, examples.element);
+  const element = make('div.field-row', typed, upload, note, notice, actions);
   let shown = ''; // the text that was typed here or set by `show`
   let hidden = ''; // the hidden word of a lesson in its brackets; the field shows UNKNOWN until the answer is shown
   let composing = false; // an input method composes letters into characters

@@ -56,15 +56,14 @@ export function createInspector(state) {
   const tabs = THINGS.map(thing =>
     make('button', { dataset: { thing }, onclick: () => openThing(thing), role: 'tab', 'aria-controls': 'inspected' }),
   );
-  const headButton = (textContent, onclick, more = {}) =>
-    make('button', { className: 'reset', textContent, onclick, ...more });
+  const headButton = (textContent, onclick, more = {}) => make('button.reset', { textContent, onclick, ...more });
   const signButton = (sign, title, onclick) => headButton(sign, onclick, { title, 'aria-label': title });
   const reset = headButton(_('Undo all changes'), () => send({ type: 'reset' }));
-  const things = make('div', { className: 'things', role: 'tablist', 'aria-label': _('Selection') }, ...tabs);
+  const things = make('div.things', { role: 'tablist', 'aria-label': _('Selection') }, ...tabs);
   const side = createSide(send);
-  const view = make('div', { className: 'view', id: 'inspected', role: 'tabpanel', tabIndex: -1 });
-  const tools = make('div', { className: 'tools', role: 'group', 'aria-label': _('Tools') });
-  const wide = make('dialog', { className: 'wide-view', 'aria-label': _('Wide view') });
+  const view = make('div.view', { id: 'inspected', role: 'tabpanel', tabIndex: -1 });
+  const tools = make('div.tools', { role: 'group', 'aria-label': _('Tools') });
+  const wide = make('dialog.wide-view', { 'aria-label': _('Wide view') });
   wide.onclose = () => {
     side.element.after(view);
     update(data);
@@ -79,11 +78,11 @@ export function createInspector(state) {
     const key = openTool(data, state.waiting());
     send({ type: 'pin', name: key, on: !data.pins?.some(tool => tool.key === key) });
   });
-  const pins = make('div', { className: 'pins', style: PINS });
+  const pins = make('div.pins', { style: PINS });
   const element = make(
-    'section',
-    { className: 'inspector', 'aria-label': _('The selection and its tools') },
-    make('div', { className: 'tabline' }, things, reset, pin, widen),
+    'section.inspector',
+    { 'aria-label': _('The selection and its tools') },
+    make('div.tabline', things, reset, pin, widen),
     side.element,
     view,
     tools,
@@ -136,8 +135,8 @@ export function createInspector(state) {
         ),
       ),
       make(
-        'button',
-        { className: 'every', onclick: () => palette.open(data.tools), 'aria-haspopup': 'dialog' },
+        'button.every',
+        { onclick: () => palette.open(data.tools), 'aria-haspopup': 'dialog' },
         make('span', { textContent: _('All tools') }),
         make('kbd', { textContent: '/' }),
       ),
@@ -181,7 +180,7 @@ export function createInspector(state) {
         const off = () => send({ type: 'pin', name: tool.key, on: false });
         const remove = button('✕', off);
         remove.setAttribute('aria-label', _('Remove figure {n}', { n: index + 1 }));
-        return make('figure', {}, make('figcaption', {}, make('b', { textContent: `${index + 1} ` }), remove), place);
+        return make('figure', make('figcaption', make('b', { textContent: `${index + 1} ` }), remove), place);
       }),
     );
   };

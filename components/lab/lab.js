@@ -36,11 +36,11 @@ function create(state) {
   const field = createField(state);
   const phone = createPhoneBar(state);
   const lesson = createLesson(state);
-  const head = make('div', { className: 'head' }, ...lead.elements, legend.element);
-  const board = make('div', { className: 'board' });
-  const stage = make('div', { className: 'stage' }, head, answer.element, board, steps.element, field.element);
+  const head = make('div.head', ...lead.elements, legend.element);
+  const board = make('div.board');
+  const stage = make('div.stage', head, answer.element, board, steps.element, field.element);
   const inspector = createInspector(state);
-  state.root.append(make('div', { className: 'place lab' }, lesson.element, stage, inspector.element, phone.element));
+  state.root.append(make('div.place.lab', lesson.element, stage, inspector.element, phone.element));
   const unfollow = onResize(state.root, state.remeasure);
   const minute = createMinute(state);
   const silence = listenForKeys(state);
@@ -134,8 +134,7 @@ function stepButtons(state) {
   const button = (text, name, by) => makeButton('button small', text, () => state.step(by), { 'aria-label': name });
   state.origin = make('small');
   return make(
-    'div',
-    { className: 'steps' },
+    'div.steps',
     button('◀', _('Previous word'), -1),
     make('span', { textContent: _('next word') }),
     button('▶', _('Next word'), 1),

@@ -15,8 +15,8 @@ import { showSentences } from './sentence.js';
 export function createLead(state) {
   const models = createMenu({ text: '', className: 'control', entries: () => modelEntries(state) });
   const whose = createMenu({ text: '', className: 'control', entries: () => whoseEntries(state) });
-  const lead = make('p', { className: 'lead serif' });
-  const caption = make('p', { className: 'caption serif', 'aria-live': 'polite' });
+  const lead = make('p.lead.serif');
+  const caption = make('p.caption.serif', { 'aria-live': 'polite' });
   return {
     elements: [lead, caption],
     close: () => [models, whose].forEach(menu => menu.close()),
@@ -77,9 +77,9 @@ export function createLegend(state) {
     const change = () => state.mark({ [name]: !state.view.marks[name] });
     return addTip(makeButton('switch', text, change), term);
   };
-  const entry = (...children) => make('span', { className: 'entry' }, ...children);
+  const entry = (...children) => make('span.entry', ...children);
   const name = textContent => make('span', { textContent });
-  const ramp = make('i', { className: 'ramp' });
+  const ramp = make('i.ramp');
   const attention = addTip(entry(ramp, name(_('attention'))), 'weight');
   attention.tabIndex = 0;
   attention.append(name('1 · 10 · 50 · 100%'));
@@ -89,14 +89,14 @@ export function createLegend(state) {
     state.training = !state.training;
     state.refresh();
   });
-  const target = make('span', { className: 'targets', role: 'group', 'aria-label': _('Token') });
+  const target = make('span.targets', { role: 'group', 'aria-label': _('Token') });
   const pushes = entry(svgElement(BARS), name(_('pushes for or against')), target);
-  const unit = entry(make('i', { className: 'unit' }), name(_('1 logit')));
+  const unit = entry(make('i.unit'), name(_('1 logit')));
   const chance = entry(svgElement(LINE), make('span'));
-  const before = entry(make('i', { className: 'tick' }), name(_('before')));
+  const before = entry(make('i.tick'), name(_('before')));
   const message = entry();
   const parts = [attention, entry(contributions), pushes, unit, entry(guesses), chance, training, before, message];
-  const element = make('div', { className: 'legend' }, ...parts);
+  const element = make('div.legend', ...parts);
   return {
     element,
     show(data, { marks }, { unit: px }) {
@@ -132,7 +132,7 @@ function showTargets(state, element, { token, choices }) {
   const chosen = waiting ? waiting.token : token.id;
   setChildren(element, [chosen, choices], () =>
     choices.map(({ id, label }) => {
-      const word = make('bdi', { className: 'serif', textContent: tokenText(label), translate: false, dir: 'auto' });
+      const word = make('bdi.serif', { textContent: tokenText(label), translate: false, dir: 'auto' });
       if (choices.length < 2) return word;
       const button = make('button', { 'aria-pressed': id === chosen }, word);
       button.onclick = () => {

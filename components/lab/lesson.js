@@ -16,19 +16,18 @@ export function guess(state, choice) {
 
 /** Creates {element, show(data), close()}; `data.lesson` is the step, as app/lab/lesson.py describes it. */
 export function createLesson(state) {
-  const part = (tag, className, more) => make(tag, { className, ...more });
-  const where = part('p', 'where', { id: 'lesson' });
-  const stops = part('ol', 'stops', { 'aria-label': _('Steps') });
-  const heading = make('h1', { className: 'serif', tabIndex: -1 });
-  const text = part('p', 'text');
-  const ask = part('p', 'ask', { id: 'ask' });
-  const choices = part('div', 'choices', { role: 'group', 'aria-labelledby': 'ask' });
-  const because = part('p', 'because', { role: 'status' });
-  const tick = part('span', 'check', { 'aria-hidden': true });
-  const what = part('span', 'what');
-  const counter = part('strong', 'counter', { role: 'status' });
-  const task = make('p', { className: 'task' }, tick, make('span', {}, what, ' ', counter));
-  const status = part('span', 'spoken', { role: 'status' });
+  const where = make('p.where', { id: 'lesson' });
+  const stops = make('ol.stops', { 'aria-label': _('Steps') });
+  const heading = make('h1.serif', { tabIndex: -1 });
+  const text = make('p.text');
+  const ask = make('p.ask', { id: 'ask' });
+  const choices = make('div.choices', { role: 'group', 'aria-labelledby': 'ask' });
+  const because = make('p.because', { role: 'status' });
+  const tick = make('span.check', { 'aria-hidden': true });
+  const what = make('span.what');
+  const counter = make('strong.counter', { role: 'status' });
+  const task = make('p.task', tick, make('span', what, ' ', counter));
+  const status = make('span.spoken', { role: 'status' });
   const back = button('button back', _('Back'), () => go('back'));
   const forth = button('button forth', '', () => go('forth'));
   const teach = button('link', '', () => state.send({ type: 'teach', on: !state.data.large }));
@@ -41,16 +40,16 @@ export function createLesson(state) {
   shortcut(back, 'Shift+PageUp');
   shortcut(forth, 'Shift+PageDown');
   const element = make(
-    'section',
-    { className: 'lesson', hidden: true, 'aria-labelledby': 'lesson' },
-    make('header', {}, where, teach),
+    'section.lesson',
+    { hidden: true, 'aria-labelledby': 'lesson' },
+    make('header', where, teach),
     stops,
     heading,
     text,
-    make('div', { className: 'question' }, ask, choices),
+    make('div.question', ask, choices),
     task,
     because,
-    make('footer', {}, back, forth, status, leave),
+    make('footer', back, forth, status, leave),
   );
   let place = null; // the displayed step
   let isTaken = false; // the visitor opened the next step in the panel, so the focus follows
@@ -85,7 +84,7 @@ export function createLesson(state) {
   document.addEventListener('keydown', press);
 
   const showSteps = steps => {
-    if (stops.children.length !== steps.length) stops.replaceChildren(...steps.map(() => make('li', {}, make('a'))));
+    if (stops.children.length !== steps.length) stops.replaceChildren(...steps.map(() => make('li', make('a'))));
     steps.forEach(({ to, title, done }, index) => {
       const link = stops.children[index].firstChild;
       link.dataset.to = to;
@@ -108,12 +107,7 @@ export function createLesson(state) {
     if (choices.children.length !== marks.length)
       choices.replaceChildren(
         ...marks.map((_mark, index) =>
-          make(
-            'button',
-            { dataset: { index } },
-            make('span', { className: 'sign', 'aria-hidden': true }),
-            make('span'),
-          ),
+          make('button', { dataset: { index } }, make('span.sign', { 'aria-hidden': true }), make('span')),
         ),
       );
     marks.forEach(({ text: name, mark }, index) => {

@@ -91,11 +91,11 @@ const isEmbedded = () => window.top !== window.self || new URLSearchParams(locat
 /** Creates the first minute, which stands before the inspector: {show(data, view), close()}. */
 export function createMinute(state) {
   const count = make('span');
-  const leave = make('button', { className: 'link', onclick: () => end() });
+  const leave = make('button.link', { onclick: () => end() });
   const [says, ask] = ['says serif', 'ask'].map(className => make('p', { className }));
-  const card = make('section', { className: 'minute', hidden: true, 'aria-label': _('First minute') });
+  const card = make('section.minute', { hidden: true, 'aria-label': _('First minute') });
   card.append(count, says, ask, leave);
-  const spoken = make('p', { className: 'spoken', role: 'status' });
+  const spoken = make('p.spoken', { role: 'status' });
   state.root.querySelector('.inspector').before(card, spoken);
   let progress = null;
   let target = null;

@@ -35,16 +35,11 @@ export function createPalette(act) {
     'aria-expanded': true,
     'aria-controls': 'all-tools',
   });
-  const columns = make('div', { className: 'columns', id: 'all-tools', role: 'listbox', 'aria-label': _('All tools') });
-  const count = make('p', { className: 'spoken', role: 'status' });
+  const columns = make('div.columns', { id: 'all-tools', role: 'listbox', 'aria-label': _('All tools') });
+  const count = make('p.spoken', { role: 'status' });
   const close = make('button', { 'aria-label': _('Close') }, make('kbd', { textContent: 'Esc' }));
-  const element = make(
-    'dialog',
-    { className: 'palette', 'aria-label': _('All tools') },
-    make('div', { className: 'search' }, iconElement(FIND), field, close),
-    columns,
-    count,
-  );
+  const element = make('dialog.palette', { 'aria-label': _('All tools') });
+  element.append(make('div.search', iconElement(FIND), field, close), columns, count);
   let tools = [];
   let marked = 0;
   const options = () => /** @type {HTMLElement[]} */ (Array.from(columns.querySelectorAll('[role=option]')));
@@ -67,8 +62,8 @@ export function createPalette(act) {
         .filter(([, own]) => own.length)
         .map(([thing, own]) =>
           make(
-            'div',
-            { className: 'group', role: 'group', 'aria-label': _(NAMES[thing]) },
+            'div.group',
+            { role: 'group', 'aria-label': _(NAMES[thing]) },
             make('h4', { textContent: _(NAMES[thing]), 'aria-hidden': true }),
             ...own.map(tool =>
               make(

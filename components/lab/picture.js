@@ -23,13 +23,13 @@ const SWIPE = 60; // px of a swipe to the next layer
  *   `hasMemory` for that of an encoder, whose output stands above its tiles; `steps` are the buttons beside written words
  */
 export function createPicture(state, { row, kinds, line, hasMemory = false, steps = null }) {
-  const rows = make('div', { className: 'rows' });
-  const next = make('div', { className: 'next serif', 'aria-hidden': true });
-  const element = make('section', { className: 'picture' });
+  const rows = make('div.rows');
+  const next = make('div.next.serif', { 'aria-hidden': true });
+  const element = make('section.picture');
   const tail = steps ? [steps] : line ? [next] : [];
   const words = createWords(state, row, { tail });
   const strings = createStrings(state, { element, words, line });
-  const bottom = make('div', { className: 'bottom' }, words.element, ...tail);
+  const bottom = make('div.bottom', words.element, ...tail);
   const memory = hasMemory ? createWords(state, row, { isMemory: true }) : null;
   element.append(strings.element, ...(memory ? [memory.element] : []), rows, bottom, words.strip);
   element.classList.toggle('lineless', !line);
@@ -60,8 +60,7 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
 
   /** Creates the button that shows a group of layers; its first layer is then selected. */
   const opener = (index, depth) =>
-    make('button', {
-      className: 'button small',
+    make('button.button.small', {
       textContent: _('Layers {first} to {last}', {
         first: GROUP * index + 1,
         last: Math.min(depth, GROUP * (index + 1)),

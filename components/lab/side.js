@@ -27,24 +27,18 @@ export function createSide(send) {
     constant: button('constant', _('Constant'), 'C', () => change({ constant: true, gate: gate || 1 })),
     pruned: button('pruned', _('Pruned'), 'P', () => change({ gate: 0 })),
   };
-  const segment = make(
-    'div',
-    { className: 'segment', role: 'group', 'aria-label': _('State of the selected heads') },
-    ...Object.values(buttons),
-  );
+  const segment = make('div.segment', { role: 'group', 'aria-label': _('State of the selected heads') });
+  segment.append(...Object.values(buttons));
   const slider = make('input', { type: 'range', min: 0, max: 1, step: 0.05, 'aria-label': _('Gate') });
   slider.oninput = () => change({ gate: Number(slider.value), drag: true });
   slider.onchange = () => change({ gate: Number(slider.value), drag: false });
   const counts = make('span');
   const share = make('output');
-  const fader = addTip(
-    make('label', { className: 'fader' }, make('span', { className: 'line' }, counts, share), slider),
-    'gate',
-  );
-  const remark = make('p', { className: 'note', 'aria-live': 'polite' });
-  const heads = make('div', { className: 'heads' }, segment, fader, remark);
-  const facts = make('div', { className: 'facts' });
-  const element = make('div', { className: 'side' }, title, heads, facts);
+  const fader = addTip(make('label.fader', make('span.line', counts, share), slider), 'gate');
+  const remark = make('p.note', { 'aria-live': 'polite' });
+  const heads = make('div.heads', segment, fader, remark);
+  const facts = make('div.facts');
+  const element = make('div.side', title, heads, facts);
 
   const showHeads = (data, now, thing) => {
     const scope =
@@ -109,8 +103,8 @@ function stateSentence(states, pressed) {
   return _('The pattern depends on the words.');
 }
 
-const big = text => make('p', { className: 'big', textContent: text });
-const grey = text => make('p', { className: 'note', textContent: text });
+const big = text => make('p.big', { textContent: text });
+const grey = text => make('p.note', { textContent: text });
 
 function wordFacts(data, now) {
   const kind = data.kinds.find(each => each.kind === now.selection.kind);

@@ -10,8 +10,8 @@ export function createSteps(state) {
     state.send({ type: 'model', name: state.data.steps[slider.value].name });
     state.refresh();
   };
-  const [name, score, marks] = [make('b'), make('span'), make('div', { className: 'marks', ariaHidden: 'true' })];
-  const element = make('section', { className: 'fader checkpoints' }, name, ' ', score, slider, marks);
+  const [name, score, marks] = [make('b'), make('span'), make('div.marks', { ariaHidden: 'true' })];
+  const element = make('section.fader.checkpoints', name, ' ', score, slider, marks);
   return {
     element,
     show({ steps = [], model }) {

@@ -12,18 +12,13 @@ import { make, setAttribute, setText } from '../widgets/dom.js';
 
 function tile({ kind }, layer, head, numbered) {
   const canvas = make('canvas');
-  const badge = make('span', { className: 'badge' });
-  const level = make('i', { className: 'level' });
-  const button = make(
-    'button',
-    { className: 'tile', tabIndex: -1, dataset: { kind, layer, head } },
-    canvas,
-    level,
-    badge,
-  );
-  const number = make('span', { className: 'number', textContent: numbered ? head + 1 : '', 'aria-hidden': true });
-  const gate = make('i', { className: 'model-gate', hidden: true });
-  return { button, canvas, badge, level, gate, cell: make('span', { className: 'cell' }, number, button, gate) };
+  const badge = make('span.badge');
+  const level = make('i.level');
+  const button = make('button.tile', { tabIndex: -1, dataset: { kind, layer, head } });
+  button.append(canvas, level, badge);
+  const number = make('span.number', { textContent: numbered ? head + 1 : '', 'aria-hidden': true });
+  const gate = make('i.model-gate', { hidden: true });
+  return { button, canvas, badge, level, gate, cell: make('span.cell', number, button, gate) };
 }
 
 /** Creates the row of a layer: {name, note, group, tiles}. */
@@ -33,11 +28,11 @@ export function createLayer(kind, layer, several, numbered) {
     ? _('Layer {layer}, {kind}', { layer: layer + 1, kind: kind.title })
     : _('Layer {layer}', { layer: layer + 1 });
   const name = make(
-    'button',
-    { className: 'layer-name', dataset: { kind: kind.kind, layer }, title: _('Select the whole layer') },
+    'button.layer-name',
+    { dataset: { kind: kind.kind, layer }, title: _('Select the whole layer') },
     make('b', { textContent: _('Layer {layer}', { layer: layer + 1 }) }),
     ...(several ? [make('small', { textContent: kind.title })] : []),
-    make('span', { className: 'short', textContent: `L${layer + 1}`, 'aria-hidden': true }),
+    make('span.short', { textContent: `L${layer + 1}`, 'aria-hidden': true }),
     note,
   );
   const tiles = Array.from({ length: kind.heads }, (_each, head) => tile(kind, layer, head, numbered));

@@ -38,8 +38,8 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
 
   const build = tokens => {
     words = tokens.map((token, index) => {
-      const share = make('span', { className: 'weight' });
-      const button = make('button', { className: 'word', dataset: { index } }, tokenElement(token), share);
+      const share = make('span.weight');
+      const button = make('button.word', { dataset: { index } }, tokenElement(token), share);
       return { button, share };
     });
     const special = tokens.map((_token, index) => isSpecialToken(tokens, index));
@@ -207,10 +207,10 @@ const STRIP = 24; // px
 /** Creates a strip with one column per token, which shows all weights of long texts and moves the looking word. */
 function createStrip(state, row) {
   const canvas = make('canvas', { height: 1 });
-  const mark = make('i', { className: 'mark' });
+  const mark = make('i.mark');
   const name = make('span');
-  const bar = make('div', { className: 'bar', style: { height: `${STRIP}px` } }, canvas, mark);
-  const element = make('div', { className: 'strip', hidden: true }, name, bar);
+  const bar = make('div.bar', { style: { height: `${STRIP}px` } }, canvas, mark);
+  const element = make('div.strip', { hidden: true }, name, bar);
   let count = 1;
   const move = event => {
     const { left, width } = bar.getBoundingClientRect();

@@ -5,20 +5,19 @@ import { defineComponent } from '../runtime/component.js';
 import { linkedText, make, makeButton, onLink, setChildren, setText } from '../widgets/dom.js';
 
 function create(state) {
-  const problems = make('p', { className: 'problems', role: 'status' });
+  const problems = make('p.problems', { role: 'status' });
   const about = make('p');
-  const cards = make('div', { className: 'cards' });
-  const teachers = make('a', {
-    className: 'button small',
+  const cards = make('div.cards');
+  const teachers = make('a.button.small', {
     href: stateQuery({ page: 'teachers' }),
     textContent: _('For teachers: a class of 45 minutes'),
   });
   onLink(teachers, () => state.send({ type: 'teachers' }));
   const line = make('small', { textContent: _('Links, questions and answers to print.') });
   const start = makeButton('button small', _('Show the first page again'), () => state.send({ type: 'start' }));
-  const title = make('h1', { className: 'serif', textContent: _('Lessons') });
-  const parts = [problems, title, about, make('p', { className: 'teachers' }, teachers, line), cards, start];
-  state.root.append(make('main', { className: 'place' }, ...parts));
+  const title = make('h1.serif', { textContent: _('Lessons') });
+  const parts = [problems, title, about, make('p.teachers', teachers, line), cards, start];
+  state.root.append(make('main.place', ...parts));
   return { problems, about, cards };
 }
 
@@ -28,11 +27,10 @@ function update(state, { problems, about, cards }) {
   const card = ({ title, about: line, effort, steps, source, button, to, next }) =>
     make(
       'article',
-      {},
-      make('h2', { className: 'serif', textContent: title }),
+      make('h2.serif', { textContent: title }),
       make('p', { textContent: line }),
       ...[effort, steps].map(textContent => make('small', { textContent })),
-      make('small', {}, ...linkedText(source)),
+      make('small', ...linkedText(source)),
       makeButton(next ? 'button small primary' : 'button small', button, () => state.send({ type: 'step', to })),
     );
   setChildren(state.cards, cards, () => cards.map(card));

@@ -9,7 +9,7 @@ export const matrixTitle = () => _('Which attention learns what?');
 
 /** Creates {element, show(matrix)}; `before` and `after` are elements around the table. */
 export function createMatrix(state, before = [], after = []) {
-  const element = make('section', { className: 'overview' });
+  const element = make('section.overview');
   const button = (className, event, ...children) =>
     make('button', { className, onclick: () => state.send(event) }, ...children);
   const result = ({ task, title }, column, { share, part, range }) => {
@@ -27,22 +27,17 @@ export function createMatrix(state, before = [], after = []) {
     const bodies = rows.map(({ task, title, line, cells, baseline }) =>
       make(
         'tr',
-        {},
         header('row', title, line),
-        ...cells.map((cell, index) => make('td', {}, result({ task, title }, columns[index], cell))),
-        make('td', { className: 'note', textContent: baseline }),
+        ...cells.map((cell, index) => make('td', result({ task, title }, columns[index], cell))),
+        make('td.note', { textContent: baseline }),
       ),
     );
     const heads = [...columns.map(({ title }) => title), _('Without attention')].map(title => header('col', title));
     element.replaceChildren(
       ...before,
-      make('p', { className: 'lead serif', textContent: about }),
-      make('p', { className: 'note', textContent: note }),
-      make(
-        'div',
-        { className: 'scrolls' },
-        make('table', {}, make('thead', {}, make('tr', {}, make('td'), ...heads)), make('tbody', {}, ...bodies)),
-      ),
+      make('p.lead.serif', { textContent: about }),
+      make('p.note', { textContent: note }),
+      make('div.scrolls', make('table', make('thead', make('tr', make('td'), ...heads)), make('tbody', ...bodies))),
       ...after,
     );
   };

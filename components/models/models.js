@@ -7,7 +7,7 @@ import { make, makeButton, setAttribute, setChildren, setText } from '../widgets
 
 const shortName = name => name.split('/')[1].replace('base-uncased-finetuned-sst-2-english', 'sst-2');
 
-const heading = textContent => make('h2', { className: 'serif', textContent });
+const heading = textContent => make('h2.serif', { textContent });
 
 function create(state) {
   const table = make('table', { 'aria-label': _('Models') });
@@ -27,25 +27,24 @@ function create(state) {
     state.send({ type: 'find', text });
     state.refresh();
   };
-  const open = make('button', { className: 'button', type: 'submit', textContent: _('Open') });
-  const form = make('form', {}, make('label', {}, label, field), open);
+  const open = make('button.button', { type: 'submit', textContent: _('Open') });
+  const form = make('form', make('label', label, field), open);
   form.onsubmit = event => {
     event.preventDefault();
     if (!field.readOnly) find(field.value);
   };
-  const found = make(
-    'div',
-    {},
+  const found = make('div');
+  found.append(
     makeButton('button primary', _('Load'), () => state.send({ type: 'load' })),
     size,
   );
   const [problems, errors] = ['status', 'alert'].map(role => make('div', { role }));
   problems.className = 'problems';
   const suggested = make('div');
-  const title = make('h1', { className: 'serif', textContent: _('Choose a model') });
+  const title = make('h1.serif', { textContent: _('Choose a model') });
   const line = make('p', { textContent: _('Each dot is a model. Press one to open it.') });
   const own = [heading(_('A model of yours')), about, form, help, found, errors, suggested];
-  state.root.append(make('main', { className: 'place' }, problems, title, line, table, ...own));
+  state.root.append(make('main.place', problems, title, line, table, ...own));
   return { table, problems, errors, label, field, help, about, open, found, size, suggested, find, offered: '' };
 }
 
@@ -64,7 +63,7 @@ function update(state, data) {
   setAttribute(state.open, 'aria-disabled', data.busy || state.waiting().some(({ type }) => type === 'find'));
   const chip = name => makeButton('button small', shortName(name), () => state.find(name), { title: name });
   const group = ([name, names]) =>
-    make('div', { role: 'group', 'aria-label': name }, make('small', {}, name), ...names.map(chip));
+    make('div', { role: 'group', 'aria-label': name }, make('small', name), ...names.map(chip));
   setChildren(state.suggested, groups, () =>
     groups.length ? [heading(_('Models to begin with')), ...groups.map(group)] : [],
   );
@@ -74,7 +73,7 @@ function update(state, data) {
 }
 
 function tableParts({ tasks, rows, present }) {
-  const head = make('tr', {}, cell('th', 'col', _('Attention')), ...tasks.map(task => cell('th', 'col', task)));
+  const head = make('tr', cell('th', 'col', _('Attention')), ...tasks.map(task => cell('th', 'col', task)));
   const dot = ({ name, title, label, score }, task, isOne) =>
     make('button', {
       textContent: isOne ? '' : label,
@@ -90,9 +89,9 @@ function tableParts({ tasks, rows, present }) {
     const dots = cells.map((own, index) =>
       make('td', { dataset: { task: tasks[index] } }, ...own.map(each => dot(each, tasks[index], own.length === 1))),
     );
-    return make('tr', {}, name, ...dots);
+    return make('tr', name, ...dots);
   };
-  return [make('thead', {}, head), make('tbody', {}, ...rows.map(row))];
+  return [make('thead', head), make('tbody', ...rows.map(row))];
 }
 
 const cell = (tag, scope, textContent) => make(tag, { textContent, scope });

@@ -12,21 +12,12 @@ import { make, onResize, setStarredText, setText } from '../widgets/dom.js';
 import { svgElement } from '../widgets/menu.js';
 
 function create(state) {
-  const part = (tag, className) => make(tag, { className });
-  const [title, about, words, says] = [part('h1', ''), part('p', 'about'), part('div', 'words'), part('p', 'says')];
+  const [title, about, words, says] = [make('h1'), make('p.about'), make('div.words'), make('p.says')];
   const arc = svgElement(['svg', { class: 'strings', 'aria-hidden': 'true' }, ['path']]);
   says.setAttribute('aria-live', 'polite');
-  const [buttons, ways] = [part('div', 'buttons'), part('nav', 'ways')];
+  const [buttons, ways] = [make('div.buttons'), make('nav.ways')];
   state.root.append(
-    make(
-      'main',
-      { className: 'start' },
-      title,
-      about,
-      make('div', { className: 'read' }, arc, words),
-      make('div', { className: 'ask' }, says, buttons),
-      ways,
-    ),
+    make('main.start', title, about, make('div.read', arc, words), make('div.ask', says, buttons), ways),
   );
   const unfollow = onResize(words, () => state.data && drawArc(state));
   offerMinute();
@@ -51,7 +42,7 @@ function update(state, data) {
 function showActions(state, place, actions, content) {
   while (place.children.length > actions.length) place.lastChild.remove();
   actions.forEach((action, index) => {
-    const button = place.children[index] ?? place.appendChild(make('button', {}));
+    const button = place.children[index] ?? place.appendChild(make('button'));
     button.replaceChildren(...content(action));
     button.onclick = () => state.send(action.event);
   });
@@ -62,7 +53,7 @@ function showWords(state, { words, answer, chance, pruned }) {
   const groups = [];
   words.forEach(({ text, weight }, index) => {
     const word = make('bdi', { textContent: tokenText(text).trim(), translate: false, dir: 'auto' });
-    const element = make('span', { className: 'word' }, word);
+    const element = make('span.word', word);
     if (weight >= SHOWN && !pruned) {
       element.style.background = cssColour(state.dark, 'attention', Math.sqrt(weight));
       element.style.color = contrastColour(state.dark, 'attention', Math.sqrt(weight));
@@ -71,10 +62,10 @@ function showWords(state, { words, answer, chance, pruned }) {
     element.classList.toggle('most', index === most);
     element.classList.toggle('looks', index === words.length - 1);
     if (groups.length && !/^[\s\p{L}\p{N}]/u.test(text)) groups.at(-1).append(element);
-    else groups.push(make('span', { className: 'group' }, element));
+    else groups.push(make('span.group', element));
   });
   const slot = make('bdi', { textContent: tokenText(answer).trim(), translate: false });
-  groups.at(-1).append(make('span', { className: 'slot' }, slot, make('small', { textContent: chance })));
+  groups.at(-1).append(make('span.slot', slot, make('small', { textContent: chance })));
   state.words.replaceChildren(...groups);
   state.words.classList.toggle('pruned', pruned);
 }

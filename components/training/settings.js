@@ -14,7 +14,7 @@ const TESTS = {
 
 /** Creates {element, heads, phone, show(data, index), close()}: the column, the line of the selected head, the bar of phones. */
 export function createSettings(state, stage) {
-  const note = () => make('p', { className: 'note' });
+  const note = () => make('p.note');
   const set = (name, value) => stage.send({ type: 'set', name, value });
   const menu = field =>
     createMenu({
@@ -41,16 +41,16 @@ export function createSettings(state, stage) {
   const lab = button('button', _('Open in the lab'), () => stage.send({ type: 'lab' }));
   const [about, remark] = [note(), note()];
   const element = make(
-    'section',
-    { className: 'settings', 'aria-label': _('Settings of the training') },
+    'section.settings',
+    { 'aria-label': _('Settings of the training') },
     button('link', _('← All tasks and types'), () => stage.send({ type: 'table' })),
-    make('h1', { className: 'serif', textContent: _('Watch it learn') }),
-    make('div', { className: 'setting' }, _('Task'), menus.task.element),
+    make('h1.serif', { textContent: _('Watch it learn') }),
+    make('div.setting', _('Task'), menus.task.element),
     lines.task,
-    make('div', { className: 'setting' }, _('Attention'), menus.attention.element),
+    make('div.setting', _('Attention'), menus.attention.element),
     lines.attention,
-    make('div', { className: 'numbers' }, ...inputs.map(input => make('label', {}, numbers[input.name], input))),
-    make('div', { className: 'go' }, train, lab),
+    make('div.numbers', ...inputs.map(input => make('label', numbers[input.name], input))),
+    make('div.go', train, lab),
     about,
   );
   const names = { live: _('Live'), constant: _('Constant'), pruned: _('Pruned') };
@@ -61,12 +61,12 @@ export function createSettings(state, stage) {
   });
   const title = make('b');
   const group = { role: 'group', 'aria-label': _('State from the first step') };
-  const segment = make('div', { className: 'segment small', ...group }, ...states);
-  const said = make('span', { className: 'said' });
+  const segment = make('div.segment.small', { ...group }, ...states);
+  const said = make('span.said');
   return {
     element,
-    heads: make('div', { className: 'heads' }, title, segment, again, remark),
-    phone: make('div', { className: 'phone-bar' }, said, press),
+    heads: make('div.heads', title, segment, again, remark),
+    phone: make('div.phone-bar', said, press),
     close: () => Object.values(menus).forEach(each => each.close()),
     show(data, index) {
       for (const field of ['task', 'attention']) {

@@ -41,14 +41,14 @@ export function createTime(state) {
   };
   const [back, forth] = [play(-1, _('Play backwards')), play(1, _('Play forwards'))];
   const step = make('b');
-  const names = make('span', { className: 'names' });
+  const names = make('span.names');
   const chart = make('div');
   const element = make(
-    'section',
-    { className: 'time', 'aria-label': _('Accuracy during the training') },
+    'section.time',
+    { 'aria-label': _('Accuracy during the training') },
     chart,
-    make('div', { className: 'fader', style: { margin: `0 ${RIGHT - THUMB}px 0 ${EDGES.left - THUMB}px` } }, slider),
-    make('div', { className: 'names' }, back, forth, step, names),
+    make('div.fader', { style: { margin: `0 ${RIGHT - THUMB}px 0 ${EDGES.left - THUMB}px` } }, slider),
+    make('div.names', back, forth, step, names),
   );
   return {
     element,
@@ -72,7 +72,7 @@ export function createTime(state) {
 function nameOf(state, { title }, place) {
   const line = ['path', { d: 'M0 2h28', class: place ? 'beside' : 'curve', 'stroke-dasharray': DASHES[place] }];
   const sign = svgElement(['svg', { viewBox: '0 0 28 4', width: 28, height: 4, 'aria-hidden': 'true' }, line]);
-  if (!place) return make('b', {}, sign, title);
+  if (!place) return make('b', sign, title);
   const onclick = () => state.send({ type: 'beside', index: place - 1 });
   return make('button', { onclick }, sign, title);
 }

@@ -9,21 +9,25 @@ export const TEXT_INPUTS =
   'textarea, select, [contenteditable], input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
 
 /**
- * Creates an element. A button submits no form, unless its properties have another type.
- * @param {string} tag
- * @param {Record<string, any>} [rest] `dataset` and `style` are objects; other names are properties of the element or,
- *   if it has no such property, attributes
- * @param {...(Node | string)} children a string becomes text
+ * Creates an element: `make('p.note', {title: 'a'}, 'text', make('b'))`. A button submits no form, unless its properties
+ * have another type.
+ * @param {string} selector tag and classes
+ * @param {...any} rest properties, which can be left out, and children; a string becomes text. Of the properties,
+ *   `dataset` and `style` are objects; a name that is no property of the element is an attribute
  * @returns {any}
  */
-export function make(tag, { dataset, style, ...rest } = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(tag === 'button' ? { type: 'button', ...rest } : rest))
+export function make(selector, ...rest) {
+  const [tag, ...classes] = selector.split('.');
+  const { dataset, style, ...properties } = rest[0]?.constructor === Object ? rest.shift() : {};
+  const element = /** @type {any} */ (document.createElement(tag));
+  if (tag === 'button') element.type = 'button';
+  if (classes.length) element.className = classes.join(' ');
+  for (const [name, value] of Object.entries(properties))
     if (name in element) element[name] = value;
     else element.setAttribute(name, value);
   Object.assign(element.dataset, dataset);
   for (const [name, value] of Object.entries(style ?? {})) element.style.setProperty(name, value);
-  element.append(...children);
+  element.append(...rest);
   return element;
 }
 
@@ -96,7 +100,7 @@ export const setStarredText = (element, text) =>
  */
 export function tokenElement(token) {
   const { text, part } = splitPart(truncate(tokenText(token), 40));
-  return make('bdi', {}, text, ...(part ? [make('span', { className: 'part', textContent: part })] : []));
+  return make('bdi', text, ...(part ? [make('span.part', { textContent: part })] : []));
 }
 
 /** Puts the elements of tokens that must stay on one line into a span, so that no line begins with a full stop. */
@@ -104,7 +108,7 @@ export function joinTokens(tokens, elements) {
   const stays = joinsPrevious(tokens);
   const groups = [];
   elements.forEach((element, i) => (stays[i] ? groups.at(-1).push(element) : groups.push([element])));
-  return groups.map(([first, ...rest]) => (rest.length ? make('span', { className: 'glued' }, first, ...rest) : first));
+  return groups.map(([first, ...rest]) => (rest.length ? make('span.glued', first, ...rest) : first));
 }
 
 /**

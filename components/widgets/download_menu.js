@@ -116,7 +116,7 @@ export function saveFile(kind, offer, say) {
  */
 export function createDownloadMenu(offered, name = _('Download')) {
   const take = kind => saveFile(kind, offered(), say);
-  const line = make('span', { className: 'status', role: 'status' });
+  const line = make('span.status', { role: 'status' });
   const say = text => {
     setText(line, text);
     setTimeout(() => setText(line, ''), SHOWN);

@@ -37,10 +37,10 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     'button',
     { className, title: text, 'aria-haspopup': 'menu', 'aria-expanded': false, 'aria-label': name },
     ...(icon ? [iconElement(icon)] : []),
-    make('span', { className: 'text', textContent: text }),
+    make('span.text', { textContent: text }),
   );
-  const menu = make('div', { className: 'menu', hidden: true, role: 'menu', 'aria-label': name });
-  const element = make('div', { className: 'with-menu' }, button, menu);
+  const menu = make('div.menu', { hidden: true, role: 'menu', 'aria-label': name });
+  const element = make('div.with-menu', button, menu);
   let outside = null;
 
   const close = refocus => {

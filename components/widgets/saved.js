@@ -34,10 +34,10 @@ function store(states) {
  * closes. `copy(text)` copies a text; `onOpen()` is called when a saved state is opened.
  */
 export function createSaved(state, copy, onOpen) {
-  const name = make('input', { className: 'input', maxLength: 80, 'aria-label': _('Name of the state') });
+  const name = make('input.input', { maxLength: 80, 'aria-label': _('Name of the state') });
   const form = make(
-    'form',
-    { className: 'saving', hidden: true },
+    'form.saving',
+    { hidden: true },
     name,
     make('button', { type: 'submit', className: 'button', textContent: _('Save') }),
     makeButton('button', _('Cancel'), () => close()),

@@ -58,7 +58,7 @@ function drawing(code) {
  */
 export function createSharing(settled, copy) {
   const close = make('button', { textContent: '×', 'aria-label': _('Close') });
-  const picture = make('div', { className: 'picture' });
+  const picture = make('div.picture');
   // The code of an address that no other device can open is folded: a class would scan it in vain.
   const isOwn = isOwnComputer(location.hostname);
   const unfold = makeButton('button', _('Show the QR code anyway'), () => {
@@ -66,16 +66,12 @@ export function createSharing(settled, copy) {
     unfold.hidden = true;
     close.focus(); // the focus would be lost with its button
   });
-  const warning = make(
-    'div',
-    { className: 'warning', hidden: !isOwn },
-    make('p', { textContent: _('This address works on this computer only.') }),
-    unfold,
-  );
-  const text = make('p', { className: 'link', translate: false });
-  const lines = make('div', { className: 'remarks' });
-  const foot = make('div', { className: 'foot' });
-  const copied = make('span', { className: 'copied', role: 'status' });
+  const warning = make('div.warning', { hidden: !isOwn });
+  warning.append(make('p', { textContent: _('This address works on this computer only.') }), unfold);
+  const text = make('p.link', { translate: false });
+  const lines = make('div.remarks');
+  const foot = make('div.foot');
+  const copied = make('span.copied', { role: 'status' });
   const copyButton = makeButton('button', _('Copy link'), async () =>
     setText(copied, (await copy(shown, dialog)) ? _('Copied') : _('Not copied: use the address bar')),
   );
@@ -87,25 +83,12 @@ export function createSharing(settled, copy) {
   const dialog = make(
     'dialog',
     { 'aria-labelledby': 'sharing' },
+    make('div.head', make('h2', { id: 'sharing', textContent: _('Open this on another device') }), close),
     make(
-      'div',
-      { className: 'head' },
-      make('h2', { id: 'sharing', textContent: _('Open this on another device') }),
-      close,
-    ),
-    make(
-      'div',
-      { className: 'body' },
+      'div.body',
       warning,
       picture,
-      make(
-        'div',
-        { className: 'beside' },
-        text,
-        make('div', { className: 'acts' }, copyButton, shareButton, copied),
-        lines,
-        foot,
-      ),
+      make('div.beside', text, make('div.acts', copyButton, shareButton, copied), lines, foot),
     ),
   );
   let shown = ''; // the link in the dialog

@@ -36,8 +36,7 @@ function show(element, text, key = '') {
   owner = element;
   // the colours of the app, because a Streamlit widget has no --st-text-color
   const css = getComputedStyle(appElement());
-  bubble = make('div', {
-    className: 'attention-lab-tip',
+  bubble = make('div.attention-lab-tip', {
     role: 'tooltip',
     popover: 'manual',
     style: { color: css.backgroundColor, background: css.color },

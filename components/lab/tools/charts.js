@@ -118,8 +118,7 @@ function endLabels(curves, y, percent) {
 /** Creates the key of a chart's curves; `act` makes each name a button. */
 export const curveKey = (curves, chosen, act) =>
   make(
-    'div',
-    { className: 'curve-key' },
+    'div.curve-key',
     ...curves.map(({ key, label }, index) =>
       make(
         act ? 'button' : 'span',

@@ -23,11 +23,11 @@ function nodes(text, api) {
     if (typeof each !== 'object') return [String(each)];
     const { word, look, strong, share, signed: value, slots, act } = each;
     if (word !== undefined) return [wordElement(word, look ?? 'word')];
-    if (strong !== undefined) return [make('strong', {}, ...nodes(strong, api))];
+    if (strong !== undefined) return [make('strong', ...nodes(strong, api))];
     if (share !== undefined) return [formatShare(share)];
     if (value !== undefined) return [signed(value)];
-    if (act) return [make('button', { className: 'pick', onclick: doing(act, api) }, ...nodes(each.text, api))];
-    const filled = Object.entries(slots ?? {}).map(([name, slot]) => [name, make('span', {}, ...nodes(slot, api))]);
+    if (act) return [make('button.pick', { onclick: doing(act, api) }, ...nodes(each.text, api))];
+    const filled = Object.entries(slots ?? {}).map(([name, slot]) => [name, make('span', ...nodes(slot, api))]);
     return sentence(each.text, Object.fromEntries(filled));
   });
 }
@@ -52,8 +52,8 @@ function field(part, api) {
   const input = make('input', { type: kind, value, translate: false, 'aria-label': label });
   for (const name of ['placeholder', 'min', 'max', 'step']) if (more[name] !== undefined) input[name] = more[name];
   input.onchange = () => input.value !== String(value) && input.validity.valid && change(input.value);
-  if (kind === 'text') return make('div', { className: 'second-text' }, input);
-  return make('label', { className: 'chooser' }, make('span', { textContent: label }), input);
+  if (kind === 'text') return make('div.second-text', input);
+  return make('label.chooser', make('span', { textContent: label }), input);
 }
 
 /** @type {Record<string, (part: any, api: any) => HTMLElement>} */
@@ -66,13 +66,13 @@ const PARTS = {
       rows.map(({ name, act, ...row }) => ({
         text: FORMS[form](row.value),
         ...row,
-        name: make('span', {}, ...nodes(name, api)),
+        name: make('span', ...nodes(name, api)),
         act: doing(act, api),
       })),
       options,
     ),
   table: ({ columns, rows, look }, api) => {
-    const cell = text => make('span', {}, ...nodes(text, api));
+    const cell = text => make('span', ...nodes(text, api));
     return table(
       columns.map(cell),
       rows.map(row => row.map(cell)),
@@ -88,36 +88,30 @@ const PARTS = {
   },
   field,
   link: ({ text, href, file }) =>
-    make('a', { className: 'button small', textContent: text, href, ...(file ? { download: file } : {}) }),
+    make('a.button.small', { textContent: text, href, ...(file ? { download: file } : {}) }),
   texts: ({ rows }, api) =>
     make(
-      'div',
-      { className: 'texts' },
+      'div.texts',
       ...rows.map(({ lead, text, act }) =>
         make(
           'button',
           { onclick: doing(act, api) },
-          make('b', {}, ...nodes(lead, api)),
+          make('b', ...nodes(lead, api)),
           make('span', { translate: false }, ...nodes(text, api)),
         ),
       ),
     ),
   written: ({ start, pieces }) =>
     make(
-      'p',
-      { className: 'written', translate: false },
+      'p.written',
+      { translate: false },
       make('span', { textContent: `… ${start.trimStart()}` }),
       ...pieces.map(([look, text]) =>
         make(look === 'gone' ? 's' : 'b', { className: look, textContent: visibleText(text) }),
       ),
     ),
   progress: ({ text, share }) =>
-    make(
-      'label',
-      { className: 'chooser' },
-      make('progress', { max: 1, value: share }),
-      make('span', { textContent: text }),
-    ),
+    make('label.chooser', make('progress', { max: 1, value: share }), make('span', { textContent: text })),
   key: part => curveKey(part.curves),
   lines: ({ curves, act, field: name = 'value', at, ...options }, api) =>
     lines(curves, {
@@ -129,7 +123,7 @@ const PARTS = {
     scatter(heads, { ...options, selected: api.now.selection, act: (layer, head) => api.select(layer, head) }),
   grid: ({ kind, values, digits = 1, most }, api) => signedGrid({ kind, values, digits, most, act: api.select }),
   tiles,
-  code: ({ text }) => make('pre', { className: 'code', tabIndex: 0, textContent: text, translate: false }),
+  code: ({ text }) => make('pre.code', { tabIndex: 0, textContent: text, translate: false }),
 };
 
 /** Returns the tiles of another model, the last layer on top; a press selects the head in all models. */
@@ -155,13 +149,13 @@ function tiles(part, api) {
     const onclick = () => api.select(layer, head, 'head', kind);
     return make('button', { className, onclick, title: named, 'aria-label': named }, canvas);
   });
-  const grid = make('div', { className: 'minis', style: { '--heads': heads } }, ...cells);
-  return make('figure', {}, make('figcaption', { textContent: title }), grid);
+  const grid = make('div.minis', { style: { '--heads': heads } }, ...cells);
+  return make('figure', make('figcaption', { textContent: title }), grid);
 }
 
 /** Returns numbers of the heads of a block as coloured cells, the last layer on top; a press selects the head. */
 function signedGrid({ kind, values, digits, most, act }) {
-  const axis = text => make('span', { className: 'axis', textContent: text });
+  const axis = text => make('span.axis', { textContent: text });
   const cell = (value, layer, head) => {
     const part = Math.sqrt(Math.abs(value) / most);
     const name = `${shortHead(layer, head, kind)} ${signed(value)}`;
@@ -180,10 +174,5 @@ function signedGrid({ kind, values, digits, most, act }) {
     ...row.map((value, head) => cell(value, layer, head)),
   ]);
   const first = [axis(''), ...values[0].map((_value, head) => axis(`H${head + 1}`))];
-  return make(
-    'div',
-    { className: 'signed', style: { '--heads': values[0].length } },
-    ...first,
-    ...rows.reverse().flat(),
-  );
+  return make('div.signed', { style: { '--heads': values[0].length } }, ...first, ...rows.reverse().flat());
 }

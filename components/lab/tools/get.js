@@ -17,15 +17,14 @@ const PICTURES = { png: N_('Picture (PNG)'), svg: N_('Picture (SVG)'), html: N_(
 
 function draw(place, api) {
   const { thing, tool } = api;
-  const said = make('span', { className: 'note', role: 'status' });
+  const said = make('span.note', { role: 'status' });
   const say = text => setText(said, text);
   const offer = thing === 'answer' ? answerOffer(api) : patternOffer(api);
   const pictures = offer.picture ? Object.entries(PICTURES) : [];
   place.append(
     heading(_('Download'), offer.title),
     make(
-      'div',
-      { className: 'downloads' },
+      'div.downloads',
       ...pictures.map(([kind, name]) => button(_(name), () => saveFile(kind, offer, say))),
       button(_('Numbers (CSV)'), () => saveFile('csv', offer, say)),
       ...Object.entries(tool.files).map(([file, name]) => button(name, () => download(file, say))),
@@ -34,7 +33,7 @@ function draw(place, api) {
       ),
       said,
     ),
-    make('pre', { className: 'code', tabIndex: 0, textContent: tool.code, translate: false }),
+    make('pre.code', { tabIndex: 0, textContent: tool.code, translate: false }),
     ...(tool.refused ? [note(tool.refused)] : []),
     ...(offer.picture || thing === 'answer' ? [] : [note(_('Loading the whole pattern…'))]),
   );

@@ -35,7 +35,7 @@ function draw(place, api) {
         ...sentence(off ? _('Live, {word} would look at') : _('{word} looks at'), {
           word: wordElement(api.queries[now.look] ?? ''),
         }),
-        ...(off ? [' ', make('span', { className: 'tag', textContent: _('computed, not used') })] : []),
+        ...(off ? [' ', make('span.tag', { textContent: _('computed, not used') })] : []),
       ],
       '',
       choice(
@@ -57,8 +57,7 @@ export function patternOf(api, byte, off, exact = null) {
   const reach = kind.causal ? now.look + 1 : keys.length;
   const strongest = largest(row, ROWS).filter(({ value }) => value > 0);
   return make(
-    'div',
-    { className: 'duo' },
+    'div.duo',
     matrix({
       rows: queries,
       columns: keys,
@@ -72,7 +71,6 @@ export function patternOf(api, byte, off, exact = null) {
     }),
     make(
       'div',
-      {},
       bars(
         strongest.map(({ value, index }) => ({ name: wordElement(keys[index]), value, text: formatShare(value) })),
         { most: 1, off },

@@ -42,12 +42,12 @@ function draw(place, api) {
             'aria-label': `${tokenText(word)}: ${value.toFixed(2)}`,
             title: `${tokenText(word)} ${value.toFixed(2)}`,
           },
-          ...(before ? [] : [make('span', { className: 'value', textContent: value.toFixed(1) })]), // ticks would cross them
+          ...(before ? [] : [make('span.value', { textContent: value.toFixed(1) })]), // ticks would cross them
           make('i', { style: { height: height(value) } }),
           ...(before?.[index] === null || before?.[index] === undefined
             ? []
             : [make('u', { style: { bottom: `calc(20px + ${height(before[index])})` } })]),
-          make('span', { className: 'token', translate: false }, tokenElement(word)),
+          make('span.token', { translate: false }, tokenElement(word)),
         ),
       ),
     ),
@@ -64,7 +64,7 @@ function remark(words, losses, before) {
     ` ${signed(change)}`,
   ]);
   return sentence(_('Most changed: {changes}. Mean {before} → {after} nats.'), {
-    changes: make('span', {}, ...changes),
+    changes: make('span', ...changes),
     before: old.toFixed(2),
     after: mean.toFixed(2),
   });

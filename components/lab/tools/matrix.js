@@ -33,15 +33,12 @@ export function headBytes({ arrays }, kind, layer, head) {
 export function matrix({ rows, columns, byte, look, dark, off = false, square = false, wide = false, act }) {
   const canvas = make('canvas', { role: 'img', 'aria-label': _('Pattern: rows look') });
   paintMatrix(canvas, rows.length, columns.length, colourTable(dark, off ? 'unused' : 'attention'), byte);
-  const row = make('i', {
-    className: 'looking',
-    style: { top: `${(100 * look) / rows.length}%`, height: `${100 / rows.length}%` },
-  });
+  const row = make('i.looking', { style: { top: `${(100 * look) / rows.length}%`, height: `${100 / rows.length}%` } });
   const labels =
     rows.length <= (wide ? LABELS.wide : LABELS.small)
-      ? [make('div', { className: 'labels', 'aria-hidden': true, translate: false }, ...rows.map(label))]
+      ? [make('div.labels', { 'aria-hidden': true, translate: false }, ...rows.map(label))]
       : [];
-  const readout = make('p', { className: 'readout', translate: false });
+  const readout = make('p.readout', { translate: false });
   const cells = make('div', { className: `cells${off ? ' off' : ''}` }, canvas, ...(square ? [make('b')] : []), row);
   cells.style.setProperty('--shape', `${columns.length} / ${rows.length}`);
   const cellOf = event => {
@@ -64,7 +61,7 @@ export function matrix({ rows, columns, byte, look, dark, off = false, square = 
     const [i] = cellOf(event);
     if (i >= 0 && i < rows.length) act(i);
   });
-  return make('div', { className: 'matrix', style: { '--rows': rows.length } }, ...labels, cells, readout);
+  return make('div.matrix', { style: { '--rows': rows.length } }, ...labels, cells, readout);
 }
 
 const shown = token => isolateDirection(truncate(tokenText(token), 16));

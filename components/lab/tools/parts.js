@@ -17,12 +17,12 @@ export const sentence = (text, slots = {}) =>
 
 /** Creates a drawing's heading with a note in grey; both are strings or lists of nodes. */
 export const heading = (title, small = '', ...more) =>
-  make('div', { className: 'title' }, make('h3', {}, ...[title].flat(), ...smallOf(small)), ...more);
+  make('div.title', make('h3', ...[title].flat(), ...smallOf(small)), ...more);
 
-const smallOf = small => (small.length ? [' ', make('small', {}, ...[small].flat())] : []);
+const smallOf = small => (small.length ? [' ', make('small', ...[small].flat())] : []);
 
 /** Creates a remark in grey. */
-export const note = (...nodes) => make('p', { className: 'note' }, ...nodes.flat());
+export const note = (...nodes) => make('p.note', ...nodes.flat());
 
 /**
  * Creates bars with a name and a number each. Negative values are hatched and have another colour.
@@ -33,8 +33,7 @@ export const note = (...nodes) => make('p', { className: 'note' }, ...nodes.flat
  */
 export function bars(rows, { most, sans = false, off = false, first = false }) {
   const part = value => `${Math.min(100, (100 * Math.abs(value)) / most)}%`;
-  const nameOf = (node, act) =>
-    act ? make('button', { className: 'name', onclick: act }, node) : make('span', { className: 'name' }, node);
+  const nameOf = (node, act) => (act ? make('button.name', { onclick: act }, node) : make('span.name', node));
   return make(
     'div',
     { className: `bars${sans ? ' sans' : ''}${off ? ' off' : ''}`, role: 'list' },
@@ -44,12 +43,11 @@ export function bars(rows, { most, sans = false, off = false, first = false }) {
         { className: `row${first && !index ? ' first' : ''}`, role: 'listitem' },
         nameOf(row.name, row.act),
         make(
-          'span',
-          { className: 'track' },
+          'span.track',
           make('i', { className: row.value < 0 ? 'against' : '', style: { width: part(row.value) } }),
           ...(row.before === undefined ? [] : [make('u', { style: { left: part(row.before) } })]),
         ),
-        make('span', { className: 'amount', textContent: row.text }),
+        make('span.amount', { textContent: row.text }),
       ),
     ),
   );
@@ -62,13 +60,13 @@ export function bars(rows, { most, sans = false, off = false, first = false }) {
  */
 export const table = (columns, rows, className = '') =>
   make(
-    'div',
-    { className: 'table', tabIndex: 0 },
+    'div.table',
+    { tabIndex: 0 },
     make(
       'table',
       { className },
-      make('thead', {}, make('tr', {}, ...columns.map(cell => make('th', { scope: 'col' }, cell)))),
-      make('tbody', {}, ...rows.map(row => make('tr', {}, ...row.map(cell => make('td', {}, cell))))),
+      make('thead', make('tr', ...columns.map(cell => make('th', { scope: 'col' }, cell)))),
+      make('tbody', ...rows.map(row => make('tr', ...row.map(cell => make('td', cell))))),
     ),
   );
 
@@ -79,8 +77,8 @@ export const table = (columns, rows, className = '') =>
  */
 export const choice = (label, options, value, act) =>
   make(
-    'div',
-    { className: 'segment small', role: 'group', 'aria-label': label },
+    'div.segment.small',
+    { role: 'group', 'aria-label': label },
     ...options.map(([key, textContent]) =>
       make('button', { textContent, onclick: () => act(key), 'aria-pressed': key === value }),
     ),
@@ -89,8 +87,7 @@ export const choice = (label, options, value, act) =>
 /** Creates a choice among many values, as a list with its label. */
 export const list = (label, options, value, act) =>
   make(
-    'label',
-    { className: 'chooser' },
+    'label.chooser',
     make('span', { textContent: label }),
     make(
       'select',
