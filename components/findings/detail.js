@@ -74,6 +74,7 @@ export function createDetail(send) {
     chosen = index;
     draw(dark);
     choice.children[index].focus();
+    place.scrollIntoView({ block: 'nearest' });
   };
 
   /** Shows a chart of the open statement; its charts stay known until another statement is open. */

@@ -68,6 +68,7 @@ export function createInspector(state) {
     side.element.after(view);
     update(data);
   };
+  wide.append(headButton(_('Close'), () => wide.close(), { style: { float: 'inline-end' } }));
   wide.onpointerdown = event => event.target === wide && wide.close(); // the backdrop
   const widen = signButton('⤢', _('Wide view'), () => {
     wide.append(view);

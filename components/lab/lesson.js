@@ -152,7 +152,7 @@ export function createLesson(state) {
       forth.classList.toggle('primary', done);
       if (isNew && isTaken) {
         heading.focus({ preventScroll: true });
-        element.scrollIntoView({ block: 'nearest' });
+        where.scrollIntoView({ block: 'nearest' });
         isTaken = false;
       }
     },

@@ -57,7 +57,7 @@ def _says(head: Address, plan: HeadPlan, answer: str, was: str, now: str, most: 
     if plan:
         return _("The answer stays *{answer}*, less surely: {was} → *{now}*. {n} other heads still look back. What if "
                  "the whole layer were off?", answer=answer, was=was, now=now, n=heads - 1)
-    return _("It looks back with {n} *heads*. Head {head} of layer {layer} gives {share} of its attention to *{word}*. "
+    return _("It looks back with {n} *heads*, which weigh its words. Head {head} of layer {layer} gives {share} of its attention to *{word}*. "
              "What if we switch this head off?", n=heads, head=index + 1, layer=layer + 1, share=f"{most:.0%}",
              word=answer)
 

@@ -2,7 +2,6 @@
 
 import { cellIndex } from '../payload.js';
 
-const BELOW = 0.999; // stands for the byte 255 beside other weights
 const STEPS = 255; // weights arrive as bytes, round(255 * sqrt(weight))
 
 export const SHOWN = 0.012; // smallest weight that tints a word
@@ -47,6 +46,9 @@ export function headRow({ kinds, arrays, look, tokens }, kindName, layer, head, 
   return Float64Array.from({ length: count }, (_, j) => weightOf(byte(query, j) ?? 0) * (kind.most ?? 1));
 }
 
+/** Returns weights in which a 1 beside other weights is just below 1: both have the same byte. */
+export const belowOne = row => (row.some(w => w > 0 && w < 1) ? row.map(w => (w === 1 ? 0.999 : w)) : row);
+
 /**
  * Returns {row, used} of the attention from a query: of one head, or the mean over the heads of a layer or over all
  * heads, weighted by their gates. `used` is false if all of these heads are pruned; the row is then their plain mean.
@@ -69,7 +71,7 @@ export function selectedRow(data, states, { kind, layer, head, scope }, query) {
     mean ??= new Float64Array(row.length);
     for (let j = 0; j < row.length; j += 1) mean[j] += (row[j] * (used ? gate : 1)) / sum;
   }
-  return { row: mean?.some(w => w > 0 && w < 1) ? mean.map(w => (w === 1 ? BELOW : w)) : mean, used };
+  return { row: mean && belowOne(mean), used };
 }
 
 const includes = (scope, { l, h }, layer, head) =>

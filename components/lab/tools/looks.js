@@ -2,7 +2,7 @@
 
 import { formatShare } from '../../core/stage/sentences.js';
 import { entropy, largest } from '../../core/stage/tools.js';
-import { weightOf } from '../../core/stage/weights.js';
+import { belowOne, weightOf } from '../../core/stage/weights.js';
 import { _, N_ } from '../../core/texts.js';
 import { make } from '../../widgets/dom.js';
 import { headBytes, mapBytes, matrix } from './matrix.js';
@@ -53,7 +53,7 @@ function draw(place, api) {
 /** Returns a pattern: its matrix, the row of the looking word (`exact`, or from bytes) as bars, and its entropy. */
 export function patternOf(api, byte, off, exact = null) {
   const { now, kind, queries, keys } = api;
-  const row = exact ?? Float64Array.from(keys, (_key, j) => weightOf(byte(now.look, j) ?? 0));
+  const row = exact ?? belowOne(Float64Array.from(keys, (_key, j) => weightOf(byte(now.look, j) ?? 0)));
   const reach = kind.causal ? now.look + 1 : keys.length;
   const strongest = largest(row, ROWS).filter(({ value }) => value > 0);
   return make(
