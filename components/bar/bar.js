@@ -26,7 +26,7 @@ const LAB = 'lab'; // the place that has the tools
 const LOGO = 'M3 19C3 7 11 12 11 3M11 19V3M19 19C19 7 11 12 11 3';
 const ICONS = {
   find: 'M7 2.400a4.600 4.600 0 1 0 0 9.200a4.600 4.600 0 1 0 0 -9.200M10.600 10.600L14 14',
-  theme: 'M8 2.500a5.500 5.500 0 1 0 0 11a5.500 5.500 0 1 0 0 -11M8 2.500v11M10.500 3.200v9.600M12.500 5v6',
+  display: 'M1 13L4.5 3L8 13M2.2 9.7h4.6M14.6 10.6a2.2 2.2 0 1 0 -4.4 0a2.2 2.2 0 1 0 4.4 0M14.6 8.2v4.8', // Aa
   more: 'M3 8h.01M8 8h.01M13 8h.01',
 };
 
@@ -58,7 +58,7 @@ function create(state) {
     act: () => state.send({ type: 'large', on: !state.data.large }),
   });
   const theme = createMenu({
-    icon: ICONS.theme,
+    icon: ICONS.display,
     text: _('Theme and type size'),
     className: 'icon-button',
     entries: () => [...themes(), large()],
