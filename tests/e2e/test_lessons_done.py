@@ -224,6 +224,8 @@ def test_the_start_page_prunes_a_head_then_a_layer_and_leads_to_the_lab_and_to_l
     page.reload()
     expect(shown.locator(".slot")).to_have_text("ball50% likely, was 66%", timeout=30_000)
     shown.get_by_role("button", name="Switch the whole layer off").click()
+    expect(shown.locator(".slot")).to_contain_text("friends")
+    shown.get_by_role("button", name="Open the lab").click()
     expect(page.locator('[data-part="lab"]')).to_contain_text("friends", timeout=30_000)
     assert "page" not in query(page) and "self-2.0" in query(page)["plan"]
     page.locator('[data-part="bar"] .brand').click()

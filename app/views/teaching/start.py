@@ -3,7 +3,6 @@
 tests/app/test_opening.py tests the numbers in its sentences.
 """
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -29,7 +28,9 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     first = opened_by(None)
     lab = serving.load(first.model)
     head = first.selection.kind, first.selection.layer, first.selection.head
-    plan = HeadPlan().gate(*head, 0.0) if state.plan == HeadPlan().gate(*head, 0.0) else HeadPlan()
+    layers, heads = lab.shape[head[0]]
+    pruned = HeadPlan().gate(*head, 0.0), HeadPlan().with_heads([(*head[:2], each) for each in range(heads)], gate=0.0)
+    plan = state.plan if state.plan in pruned else HeadPlan()
     before, after = compute.traces_of(lab, compute.read(lab, first.text), plan)
     row = compute.layer_of(lab, before, HeadPlan(), *head[:2]).weights[head[2], -1]
     old, new = before.output, after.output
@@ -43,38 +44,39 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
                for text, weight in zip(spelt(before.tokens), row, strict=True)],
         answer=spelt([new.names[token]])[0],
         chance=_("{now} likely, was {was}", now=now, was=was) if plan else _("{now} likely", now=now),
-        pruned=bool(plan), says=_says(head, plan, new.names[token].strip(), was, now, float(row.max()),
-                                      math.prod(lab.shape[head[0]])),
-        buttons=_buttons(head, plan, lab.shape[head[0]][1]), ways=_ways(), large=state.teach,
+        pruned=bool(plan), says=_says(head, plan, [old.names[int(old.top()[0])].strip(), new.names[token].strip()], was,
+                                      now, float(row.max()), layers * heads),
+        buttons=_buttons(plan, *pruned), ways=_ways(plan), large=state.teach,
         on_event=lesson_events.on_start)]
 
 
 ANSWER = partial(live.answer, _parts)
 
 
-def _says(head: Address, plan: HeadPlan, answer: str, was: str, now: str, most: float, heads: int) -> str:
-    _kind, layer, index = head
+def _says(head: Address, plan: HeadPlan, answers: list[str], was: str, now: str, most: float, heads: int) -> str:
+    if len(plan.heads) > 1:
+        return _("Without layer {layer}, it answers *{answer}*, not *{former}*.", layer=head[1] + 1, answer=answers[1],
+                 former=answers[0])
     if plan:
-        return _("The answer stays *{answer}*, less surely: {was} → *{now}*. {n} other heads still look back. What if "
-                 "the whole layer were off?", answer=answer, was=was, now=now, n=heads - 1)
-    return _("It looks back with {n} *heads*, which weigh its words. Head {head} of layer {layer} gives {share} of its attention to *{word}*. "
-             "What if we switch this head off?", n=heads, head=index + 1, layer=layer + 1, share=f"{most:.0%}",
-             word=answer)
+        return _("The answer stays *{answer}*, less surely: {was} → *{now}*. {n} other heads still look back.",
+                 answer=answers[1], was=was, now=now, n=heads - 1)
+    return _("It looks back with {n} *heads*, which weigh its words. Head {head} of layer {layer} gives {share} of its "
+             "attention to *{word}*. What if we switch this head off?", n=heads, head=head[2] + 1, layer=head[1] + 1,
+             share=f"{most:.0%}", word=answers[1])
 
 
-def _buttons(head: Address, plan: HeadPlan, heads: int) -> list[Button]:
+def _buttons(plan: HeadPlan, head: HeadPlan, layer: HeadPlan) -> list[Button]:
     if not plan:
-        pruned = HeadPlan().gate(*head, 0.0)
-        return [{"name": _("Switch this head off"), "event": {"type": "plan", "plan": str(pruned)}}]
-    layer = HeadPlan().with_heads([(head[0], head[1], each) for each in range(heads)], gate=0.0)
-    return [{"name": _("Put it back"), "event": {"type": "plan", "plan": ""}},
-            {"name": _("Switch the whole layer off"), "event": {"type": "lab", "plan": str(layer)}}]
+        return [{"name": _("Switch this head off"), "event": {"type": "plan", "plan": str(head)}}]
+    back: list[Button] = [{"name": _("Put it back"), "event": {"type": "plan", "plan": ""}}]
+    further: Button = {"name": _("Switch the whole layer off"), "event": {"type": "plan", "plan": str(layer)}}
+    return back if plan == layer else [*back, further]
 
 
-def _ways() -> list[Way]:
+def _ways(plan: HeadPlan) -> list[Way]:
     first = lesson(ORDER[0])
     return [{"title": _("Lesson 1: {title}", title=_(first.title)),
              "line": _("{n} minutes, from the beginning", n=first.minutes), "event": {"type": "lesson"}},
-            {"title": _("Watch it learn"), "line": _("Which attention learns what?"),
-             "event": {"type": "training"}},
-            {"title": _("Open the lab"), "line": _("Every head, every number"), "event": {"type": "lab", "plan": ""}}]
+            {"title": _("Watch it learn"), "line": _("Which attention learns what?"), "event": {"type": "training"}},
+            {"title": _("Open the lab"), "line": _("Every head, every number"),
+             "event": {"type": "lab", "plan": str(plan)}}]
