@@ -52,7 +52,7 @@ def state_of(lab: Lab, plan: HeadPlan, address: Address) -> HeadState:
 
 
 def usable(lab: Lab, plan: HeadPlan, prompt: Prompt | None = None) -> HeadPlan:
-    """Returns the plan less constant heads that lack matrices, and less patches if there is no second prompt."""
+    """Returns the plan without constant heads that lack matrices, and without patches that lack a second prompt."""
     if prompt is not None and prompt.source is None:  # a patch takes its values from a second prompt
         plan = plan.without_patches()
     if lab.constant is not None:

@@ -24,7 +24,7 @@ def page() -> None:
 
 
 def _parts(state: LabState, problems: Sequence[str], follows: bool = False, drawn: bool = False) -> list[Part]:
-    """Returns the component; its charts only with `drawn`, or, if it `follows`, in a later block of the same answer."""
+    """Returns the component, with its charts if `drawn`; `follows`: they come in a later block of the same answer."""
     stamp = _stamp()
     key = _opened(state.claim, stamp)
     shown = _detail(key, stamp) | {"charts": _charts(key, stamp) if drawn else None, "follows": follows}

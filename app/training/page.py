@@ -102,7 +102,7 @@ def _unpacked(recipe: Recipe, shown: runs.Shown, packed: Sequence[bytes]) -> tup
     """Returns the moments for the browser, and their patterns (count, L · H · T) as round(255 sqrt(w))."""
     names = TASKS[recipe.task].labels
     labels = dict(zip(map(str, names), spelt(names), strict=True))
-    right = labels[str(names[READERS[recipe.task].read(TASKS[recipe.task].example).targets[-1]])]
+    right = labels[str(matrix.right_answer(TASKS[recipe.task]))]
     moments, patterns = [], []
     for data in packed:
         line, _newline, body = data.partition(b"\n")

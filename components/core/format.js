@@ -15,8 +15,8 @@ export const visibleText = text =>
   });
 
 /**
- * Returns a token as one line: invisible characters become symbols, outer spaces are removed, a hidden word is `?`. A mark
- * that belongs above or below a letter stands on a dotted circle if the token has no letter before it. A joiner alone is shown as its code.
+ * Returns a token as one line: invisible characters become symbols, outer spaces are removed, a hidden word is `?`. A
+ * mark above or below a letter stands on a dotted circle if the token has no letter before it; a joiner alone is a code.
  */
 export function tokenText(token) {
   const shown = visibleText(token).trim();

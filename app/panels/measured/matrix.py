@@ -17,8 +17,8 @@ USUAL = 3  # seeds that are not written in a cell
 def table() -> dict[str, Any]:
     """Returns the accuracies of the recorded trainings: a row per task, a column per attention type."""
     measured = recorded.matrix()
-    rows = [{"task": name, "title": _(task.title), "line": f"{_example(task)}\n{_(task.needs)}",
-             "baseline": share(baseline(name)),
+    rows = [{"task": name, "title": _(task.title), "baseline": share(baseline(name)),
+             "line": f"{task.example} → {right_answer(task)}\n{_(task.needs)}",
              "cells": [_cell(measured[name].get(column, [])) for column in recorded.COLUMNS]}
             for name, task in TASKS.items()]
     columns = [{"name": column, "title": _(EVEN if column == recorded.EVEN else TYPES[column].title)}
@@ -40,10 +40,9 @@ def _cell(values: list[float]) -> dict[str, Any]:
     return {"share": share(mean), "part": mean, "range": "\n".join(lines)}
 
 
-def _example(task: Task) -> str:
-    """Returns the watched sequence of a task with its right answer."""
-    answer = READERS[task.name].read(task.example).targets[-1]
-    return f"{task.example} → {task.labels[answer]}"
+def right_answer(task: Task) -> str:
+    """Returns the right answer of the watched sequence."""
+    return task.labels[READERS[task.name].read(task.example).targets[-1]]
 
 
 def share(value: float) -> str:

@@ -28,7 +28,7 @@ def words(text: str, controls: Collection[str] = ()) -> list[tuple[int, int, str
 
 
 def with_hidden(text: str, chosen: Collection[int], controls: Collection[str] = ()) -> str:
-    """Returns the text with exactly the chosen words in brackets: indices into the result of `words`."""
+    """Returns the text with exactly the chosen words in brackets; `chosen`: indices into the result of `words`."""
     parts, last = [], 0
     for index, (start, stop, word, _hidden) in enumerate(words(text, controls)):
         parts += [text[last:start], f"[{word}]" if index in chosen else word]
