@@ -25,13 +25,9 @@ function row() {
     fill.style.width = `${100 * after}%`;
     tick.hidden = !changed;
     tick.style.insetInlineStart = `${100 * before}%`;
-    setAttribute(
-      element,
-      'aria-label',
-      changed
-        ? _('{token}: {after}, was {before}', { token: tokenText(label), after: percent, before: formatShare(before) })
-        : _('{token}: {after}', { token: tokenText(label), after: percent }),
-    );
+    const spoken = { token: tokenText(label), after: percent, before: formatShare(before) };
+    const said = changed ? _('{token}: {after}, was {before}', spoken) : _('{token}: {after}', spoken);
+    setAttribute(element, 'aria-label', said);
   };
   return { element, show };
 }

@@ -88,13 +88,18 @@ export function createInspector(state) {
     view,
     tools,
   );
-  const palette = createPalette(open);
+  const unfold = key => {
+    state.unfolded = data.lesson?.place; // the step that shows more than it needs
+    open(key);
+  };
+  const palette = createPalette(unfold);
   element.append(pins, palette.element, wide);
   offerTools(() => data && state.openPalette());
 
   const openThing = thing => {
     const key = last[thing] ?? firstTool(data.tools, thing);
-    if (key && data.tools.some(tool => tool.key === key)) open(key);
+    const show = data.lesson?.needs === 'picture' ? unfold : open;
+    if (key && data.tools.some(tool => tool.key === key)) show(key);
   };
 
   things.addEventListener('keydown', event => {

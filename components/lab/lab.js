@@ -196,14 +196,15 @@ function paint(state, data) {
   const { view, hover, lead, legend, answer, field, phone, root } = state;
   root.classList.toggle('large-type', Boolean(data.large));
   setAttribute(state.board, 'data-watermark', data.model.untrained ? _('random weights') : '');
-  const layout = { 'in-lesson': data.lesson, 'picture-beside': data.picture && !view.marks.guesses };
+  const { place, needs = '', done, uses_text } = data.lesson ?? {};
+  const layout = { 'in-lesson': place, 'step-done': done, 'uses-text': uses_text };
+  layout['picture-beside'] = data.picture && !view.marks.guesses;
+  for (const part of ['tool', 'buttons', 'picture'])
+    layout[`needs-${part}`] = part === (place && state.unfolded === place ? 'tool' : needs);
   for (const [name, isOn] of Object.entries(layout)) {
     if (root.classList.contains(name) !== Boolean(isOn)) state.sized = true;
     root.classList.toggle(name, Boolean(isOn));
   }
-  root.classList.toggle('uses-tool', Boolean(data.lesson?.uses_tool));
-  root.classList.toggle('step-done', Boolean(data.lesson?.done));
-  root.classList.toggle('uses-text', Boolean(data.lesson?.uses_text));
   const layers = Math.max(...data.kinds.map(kind => kind.layers));
   const isTight = innerWidth <= NARROW || (data.lesson && data.large);
   root.classList.toggle('answer-above', Boolean(data.tokens.target && isTight));

@@ -141,12 +141,7 @@ function answerFacts(data) {
           : _('Loss on the text {loss} nats', { loss: loss.toFixed(2) }),
       ),
     );
-  nodes.push(
-    grey(
-      data.changed
-        ? _('Moved by {kl} nats (KL divergence)', { kl: answer.kl.toFixed(2) })
-        : _('The model is unchanged.'),
-    ),
-  );
+  const moved = data.changed && _('Moved by {kl} nats (KL divergence)', { kl: answer.kl.toFixed(2) });
+  nodes.push(grey(moved || _('The model is unchanged.')));
   return { name: sentence(_('Answer {word}'), { word: wordElement(best.label) }), nodes };
 }

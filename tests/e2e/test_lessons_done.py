@@ -277,6 +277,18 @@ def test_the_picture_stays_where_it_is_from_step_to_step_and_lessons_are_marked(
     expect(page.get_by_role("button", name="Show the first page again")).to_be_visible(timeout=20_000)
 
 
+def test_a_step_shows_what_its_task_needs_and_a_tab_the_rest(visit: Callable[..., Page]):
+    page = visit(wait=False, lesson="constant.1")
+    for number, step in enumerate(lesson_files.lesson("constant").steps[:3], 1):
+        at(page, Place("constant", number))
+        for part in (".side", ".view", ".tools"):
+            expect(page.locator(part)).to_be_visible(visible=step.needs == "buttons" and part != ".tools")
+        if step.needs == "picture":
+            page.get_by_role("tab", name="Layer 2", exact=True).click()
+            expect(page.locator(".tools")).to_be_visible()
+        panel(page).get_by_role("button", name="Next").click()
+
+
 # the screens on which a class sees a step before the guess, and after the task
 CLASS = ["constant.1", "gates.3", "translation.3", "writers.3", "lengths.1", "birth.1"]
 OVER = "its => Math.max(its.scrollHeight - its.clientHeight, its.scrollWidth - its.clientWidth)"
@@ -309,9 +321,11 @@ def test_a_step_is_on_one_screen_of_a_projector(lang: str, visit: Callable[..., 
         page.wait_for_timeout(300)
         wholly_visible(page, step.locator(".text"), step.locator(".because"), step.locator(".choice.right"),
                        step.locator(".forth"), page.locator(".answer .word"), *map(page.locator, [
-                           ".time input", ".verdict"] if lesson_step.trains else [".things", ".view .title"]))
-        if page.locator(".side .segment").is_visible():
-            wholly_visible(page, *page.locator(".side .segment button").all())
+                           ".time input", ".verdict"] if lesson_step.trains else [".things"]))
+        shown = {"tool": ".view .title", "buttons": ".side .segment button"}
+        for needs, selector in {} if lesson_step.trains else shown.items():
+            expect(page.locator(selector).first).to_be_visible(visible=lesson_step.needs == needs)
+            wholly_visible(page, *(page.locator(selector).all() if lesson_step.needs == needs else []))
         assert step.evaluate(OVER) <= 1 and main.evaluate(OVER) <= 1, place
 
 

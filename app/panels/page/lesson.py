@@ -15,8 +15,7 @@ def content(state: LabState, results: Outcome) -> dict[str, Any] | None:
     Returns:
         number and title of the lesson; place, the address of the step; steps, [{to, title, done}]; heading, text and
         task, in which names of controls are between asterisks; done; question, as `_question` returns it, or None;
-        count, (number of changed heads, required number) or None; back and forth, addresses or None; uses_tool and
-        uses_text, True if the task needs the list of tools, or the text field.
+        count, (number of changed heads, required number) or None; back and forth, addresses or None; needs, uses_text.
     """
     place = state.lesson
     if place is None:
@@ -31,7 +30,7 @@ def content(state: LabState, results: Outcome) -> dict[str, Any] | None:
             "question": _question(step.question, state, place, results) if step.question else None,
             "back": str(back) if back else None, "forth": str(forth) if forth else None,
             "forth_title": _("Next") if forth is None or forth.lesson == place.lesson else _("Next lesson"),
-            "uses_tool": step.uses_tool, "uses_text": step.uses_text}
+            "needs": step.needs, "uses_text": step.uses_text}
 
 
 def outcome(state: LabState, label: str = "", trained: str = "") -> Outcome:

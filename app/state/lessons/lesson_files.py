@@ -93,9 +93,11 @@ class Step:
         return "train" in self.opens
 
     @property
-    def uses_tool(self) -> bool:
-        """True if the task opens a tool, or changes what it shows."""
-        return self.done.asks("tool") or self.done.asks("setting")
+    def needs(self) -> str:
+        """What the step needs: a `tool`, the `buttons` of the heads, or nothing beside the `picture`."""
+        if "lab" in self.opens and not self.opens["lab"].startswith("head.looks~") or self.done.asks("tool"):
+            return "tool"
+        return "buttons" if any(map(self.done.asks, ("plan", "constant", "pruned", "half open"))) else "picture"
 
     @property
     def uses_text(self) -> bool:
