@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 from app.findings.links import query
 from app.texts import _, ngettext
-from figures.curves.claims import SOURCE
 from studies.claims import (
     BUILT,
     FADES,
@@ -34,7 +32,7 @@ def row(statement: Statement) -> dict[str, Any]:
     """Returns the statement in the list: text, mark, a line about the contrast, and the data of the small plot."""
     verdict = statement.verdict
     return {"key": statement.key, "text": _(statement.text), "mark": MARKS[verdict.word], "word": _(verdict.word),
-            "about": _about(statement), "plot": plot(verdict), "numbers": numbers(statement)}
+            "about": _about(statement), "plot": plot(verdict)}
 
 
 def _about(statement: Statement) -> str:
@@ -46,28 +44,12 @@ def _about(statement: Statement) -> str:
 
 
 def plot(verdict: Verdict) -> dict[str, Any] | None:
-    """Returns value, interval and bounds of the primary contrast, as fractions of no unit; None if not measured."""
+    """Returns value, interval and bounds of the primary contrast, in its unit; None if not measured."""
     if verdict.value is None or verdict.low is None or verdict.high is None or verdict.bound is None:
         return None
     bounds = [verdict.bound] if verdict.is_limit else [-verdict.bound, verdict.bound]
     return {"value": verdict.value, "low": verdict.low, "high": verdict.high, "bounds": bounds,
-            "text": _(verdict.interval)}
-
-
-def numbers(statement: Statement) -> dict[str, Any] | None:
-    """Returns our numbers (the mean per row after the longest training) and the paper's; None unless both have a unit.
-    """
-    chart = statement.chart
-    if chart is None or chart.kind != "dots" or not any(point["which"] == SOURCE for point in chart.points):
-        return None
-    longest = next((point["which"] for point in chart.points if point["which"] != SOURCE), "")
-    ours: dict[str, list[float]] = {}
-    for point in chart.points:
-        if point["which"] == longest:
-            ours.setdefault(point["name"], []).append(point["value"])
-    return {"ours": [fmean(values) for values in ours.values()], "title": _(chart.title),
-            "paper": [point["value"] for point in chart.points if point["which"] == SOURCE],
-            "rule": None if chart.rule is None else [chart.rule[0], _(chart.rule[1])]}
+            "unit": _(verdict.unit)}
 
 
 def detail(claim: Claim, statement: Statement) -> dict[str, Any]:

@@ -48,7 +48,7 @@ export function createDetail(send) {
       make('p.verdict', markElement(mark), make('b', { textContent: word }), make('span')),
       make('h2.serif', { textContent: text }),
       make('p.note', { textContent: about }),
-      plotElement(open, true),
+      plotElement(open),
     );
     top.firstChild.lastChild.append(...linkedText(source));
     const list = facts.flatMap(([name, text]) => [make('dt', { textContent: name }), make('dd', ...linkedText(text))]);

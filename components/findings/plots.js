@@ -29,53 +29,23 @@ export const markElement = mark =>
 
 const sign = (className, at, to = at) => make('i', { className, style: { '--at': at, '--to': to } });
 
-/** Creates a line of signs with its axis below. */
-function lane(className, { ticks }, signs, name = '') {
-  const axis = ticks.map(({ at, text }) => make('span', { textContent: text, style: { '--at': at } }));
-  const grid = ticks.map(({ at }) => sign('grid', at));
-  return [
-    ...(name ? [make('small', { textContent: name })] : []),
-    make('div', { className: `lane ${className}` }, ...grid, ...signs),
-    make('div.axis', ...axis),
-  ];
-}
-
-/**
- * Creates the plots of a statement: the tested difference with its interval, 0 and the margin or limit; and, if the
- * paper's numbers have the unit of ours, both on one line.
- * @param {{plot: any, numbers: any}} statement as in app/findings/statement.py
- * @param {boolean} isNamed whether the lines have names
- */
-export function plotElement({ plot, numbers }, isNamed = false) {
-  const parts = [];
-  if (plot) {
-    const { value, low, high, bounds } = plot;
-    const scale = intervalScale([0, value, low, high, ...bounds]);
-    const { at } = scale;
-    const limits = bounds.map(bound => sign('bound', at(bound)));
-    const signs = [sign('zero', at(0)), ...limits, sign('range', at(low), at(high)), sign('value', at(value))];
-    parts.push(...lane('difference', scale, signs));
-  }
-  if (numbers) {
-    const { ours, paper, rule, title } = numbers;
-    const scale = intervalScale([...ours, ...paper, ...(rule ? [rule[0]] : [])]);
-    const put = (className, values) => values.map(value => sign(className, scale.at(value)));
-    const signs = [...(rule ? put('zero', [rule[0]]) : []), ...put('ours', ours), ...put('paper', paper)];
-    const name = rule ? _('{title} ({name} = {value})', { title, name: rule[1], value: rule[0] }) : title;
-    parts.push(...lane('numbers', scale, signs, isNamed ? name : ''));
-  }
-  if (!parts.length) parts.push(make('small', { textContent: _('no number') }));
-  return make('div.small-plot', { 'aria-hidden': 'true' }, ...parts);
+/** Creates the plot of a statement: the tested difference with its interval, 0 and the margin or limit, over an axis. */
+export function plotElement({ plot }) {
+  if (!plot) return make('small.small-plot', { textContent: _('no number'), 'aria-hidden': 'true' });
+  const { value, low, high, bounds, unit } = plot;
+  const { at, ticks } = intervalScale([0, value, low, high, ...bounds]);
+  const named = index => (index < ticks.length - 1 ? '' : unit === '%' ? unit : ` ${unit}`);
+  const axis = ticks.map(({ at: place, text }, index) =>
+    make('span', { textContent: text + named(index), style: { '--at': place } }),
+  );
+  const signs = [...ticks.map(tick => sign('grid', tick.at)), sign('zero', at(0))];
+  signs.push(...bounds.map(bound => sign('bound', at(bound))));
+  signs.push(sign('range', at(low), at(high)), sign('value', at(value)));
+  return make('div.small-plot', { 'aria-hidden': 'true' }, make('div.lane', ...signs), make('div.axis', ...axis));
 }
 
 /** Creates the explanation of the signs. */
 export function legendElement() {
   const entry = (className, text) => make('span', make('b.lane', sign(className, 0.5)), text);
-  return make(
-    'p.legend',
-    entry('value', _('tested difference, 90% interval')),
-    entry('bound', _('margin or limit')),
-    entry('ours', _('our numbers')),
-    entry('paper', _("the paper's numbers, if in this unit")),
-  );
+  return make('p.legend', entry('value', _('tested difference, 90% interval')), entry('bound', _('margin or limit')));
 }

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from statistics import fmean
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -71,19 +70,6 @@ def test_every_statement_has_a_row_with_its_text_its_verdict_and_its_interval():
     assert all(each["meaning"] == WORDS[word] for word, each in legend.items())
     assert len({each["mark"] for each in content["verdicts"]}) == len(legend)
     assert statement.MARKS.keys() == WORDS.keys()
-
-
-def test_the_papers_numbers_are_beside_ours_only_in_the_same_unit():
-    shown = {row["key"]: row["numbers"] for group in header()["groups"] for row in group["statements"]}
-    assert {key for key, numbers in shown.items() if numbers} == {
-        key for key, (_claim, each) in EVERY.items() if each.chart and each.chart.kind == "dots" and any(
-            point["which"] == "source" for point in each.chart.points)}
-    fixed = EVERY["synthesizer-fixed"][1].chart
-    assert fixed is not None
-    longest = [point["value"] for point in fixed.points
-               if (point["name"], point["which"]) == ("fixed random", "here, 4,800 steps")]
-    assert fmean(longest) in shown["synthesizer-fixed"]["ours"] and len(longest) == 3
-    assert shown["synthesizer-fixed"]["paper"] == [p["value"] for p in fixed.points if p["which"] == "source"]
 
 
 @pytest.mark.parametrize("key", EVERY)
