@@ -76,7 +76,7 @@ class Kind:
     @property
     def title(self) -> str:
         """The block's name on pages."""
-        return {"self": N_("Self-attention"), "encoder": N_("Encoder"), "decoder": N_("Decoder"),
+        return {"self": N_("Self-attention"), "encoder": N_("Encoder"), "decoder": N_("Decoder self-attention"),
                 "cross": N_("Cross-attention")}.get(self.name, self.name)
 
     @property

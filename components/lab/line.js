@@ -58,7 +58,7 @@ function start({ places, marks, shown, data, words }) {
     if (words.wraps && token) {
       const label = truncate(tokenText(token), LABEL);
       const y = bottom > low ? Math.min(low + 24, bottom - 4) : low + 24; // a picture stands at the side
-      marks.mark('label', 'text', { class: 'from', x: px(x + 6), y: px(y) }, label);
+      marks.mark('label', 'text', { class: 'from', x: px(x - 6), y: px(y) }, label);
     }
     return low + 8;
   }

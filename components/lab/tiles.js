@@ -24,6 +24,7 @@ function tile({ kind }, layer, head, numbered) {
 /** Creates the row of a layer: {name, note, group, tiles}. */
 export function createLayer(kind, layer, several, numbered) {
   const note = make('small');
+  const short = kind.kind === 'decoder' ? _('Self-attention') : kind.title; // cross-attention stands in the row above
   const title = several
     ? _('Layer {layer}, {kind}', { layer: layer + 1, kind: kind.title })
     : _('Layer {layer}', { layer: layer + 1 });
@@ -31,7 +32,7 @@ export function createLayer(kind, layer, several, numbered) {
     'button.layer-name',
     { dataset: { kind: kind.kind, layer }, title: _('Select the whole layer') },
     make('b', { textContent: _('Layer {layer}', { layer: layer + 1 }) }),
-    ...(several ? [make('small', { textContent: kind.title })] : []),
+    ...(several ? [make('small', { textContent: short })] : []),
     make('span.short', { textContent: `L${layer + 1}`, 'aria-hidden': true }),
     note,
   );

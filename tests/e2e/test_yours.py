@@ -79,7 +79,7 @@ def test_a_real_encoder_is_pruned_made_constant_and_linked_to(visit, minilm: Pat
 
 def test_a_model_that_rewrites_has_three_grids_and_shows_what_it_wrote(visit):
     page = open_folder(visit, folder_of("bart"), 2 * 4 + 3 * 2 + 3 * 2)
-    for kind in ("Encoder", "Decoder", "Cross-attention"):
+    for kind in ("Encoder", "Decoder self-attention", "Cross-attention"):
         expect(page.get_by_role("group", name=f"Layer 1, {kind}", exact=True)).to_be_visible()
     cross = page.get_by_role("button", name=re.compile("^Cross-attention, Layer 2, head 1,"))
     expect(page.locator(".caption")).to_contain_text("It writes")
