@@ -12,7 +12,6 @@ class Card(TypedDict):
     title: str
     about: str
     effort: str
-    steps: str
     source: str
     button: str
     to: str

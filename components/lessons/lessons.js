@@ -24,12 +24,12 @@ function create(state) {
 function update(state, { problems, about, cards }) {
   setText(state.problems, problems.join(' '));
   setText(state.about, about);
-  const card = ({ title, about: line, effort, steps, source, button, to, next }) =>
+  const card = ({ title, about: line, effort, source, button, to, next }) =>
     make(
       'article',
       make('h2.serif', { textContent: title }),
       make('p', { textContent: line }),
-      ...[effort, steps].map(textContent => make('small', { textContent })),
+      make('small', { textContent: effort }),
       make('small', ...linkedText(source)),
       makeButton(next ? 'button small primary' : 'button small', button, () => state.send({ type: 'step', to })),
     );

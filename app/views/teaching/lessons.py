@@ -45,12 +45,11 @@ def _left(lesson: Lesson) -> list[Place]:
 def _card(number: int, lesson: Lesson, follows: bool) -> Card:
     places, left = _places(lesson), _left(lesson)
     done = len(places) - len(left)
-    steps = (("" if place in left else "✓ ") + _(step.title) for place, step in zip(places, lesson.steps, strict=True))
     effort = _("About {n} minutes, {level}", n=lesson.minutes, level=_(LEVELS[lesson.level]))
     if done:
         effort = f"{effort} · " + _("{done} of {steps} steps done", done=done, steps=len(places))
     papers = ", ".join(f"arXiv {paper}" for paper in lesson.arxiv)
     return {"title": f"{number}. {_(lesson.title)}", "about": _(lesson.about), "effort": effort,
-            "steps": " · ".join(steps), "source": f"{lesson.source}. {papers}" if papers else lesson.source,
+            "source": f"{lesson.source}. {papers}" if papers else lesson.source,
             "button": _("Go on") if left and done else _("Begin again") if done else _("Begin"),
             "to": str((left or places)[0]), "next": follows}
