@@ -17,10 +17,7 @@ export function register(exports) {
   for (const [name, value] of Object.entries(exports)) if (value?.render) components[name] = value;
 }
 
-/**
- * Displays a component, or updates it with new data. `component` is the object that Streamlit passes to a component's
- * script.
- */
+/** Displays a component, or updates it with new data, from the object that Streamlit passes to a component's script. */
 export function render(name, component) {
   applyStyle(component.parentElement, ...(SHEETS[name] ?? [name]));
   components[name].render(component);

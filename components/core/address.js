@@ -5,12 +5,7 @@ const MOST = 30; // changes that may follow each other at once; later changes ar
 const PAUSE = 500; // ms in which one further change is allowed: with MOST at most 90 changes in 30 s
 const RETRY = 2000; // ms after a refused change until the next attempt
 
-/**
- * Creates a writer of the address. If a change has to wait, a newer change replaces it, so the last address is always
- * written. `write` changes the address and may throw; `now` is a clock in ms; `later` returns its timer.
- * @param {{write: (address: string, isNew: boolean) => void, now: () => number, cancel: (timer: any) => void,
- *     later: (act: () => void, ms: number) => any}} browser
- */
+/** Creates a writer of the address, which always writes the last one; `later(act, ms)` returns its timer. */
 export function createAddressWriter({ write, now, later, cancel }) {
   let free = MOST; // changes that are allowed at once
   let since = now();

@@ -6,11 +6,7 @@ const DIGITS = 6; // significant digits of a number, as many as float32 has
 export const formatFigure = value =>
   typeof value !== 'number' || Number.isNaN(value) ? '' : String(Number(value.toPrecision(DIGITS)));
 
-/**
- * Returns a field of the table. Spreadsheets read a text that begins with = + - @ as a formula, which may call
- * programs; an apostrophe in front prevents this. A text of a single sign, which is a common token, is harmless and not
- * changed.
- */
+/** Returns a field of the table; an apostrophe keeps spreadsheets from reading a longer text as a formula. */
 const field = value => {
   if (typeof value === 'number') return formatFigure(value);
   const text = String(value ?? '');

@@ -14,10 +14,7 @@ export const visibleText = text =>
     return code >= 0xd800 && code < 0xe000 ? '\ufffd' : `⟨${code.toString(16)}⟩`;
   });
 
-/**
- * Returns a token as one line: invisible characters become symbols, outer spaces are removed, a hidden word is `?`. A
- * mark above or below a letter stands on a dotted circle if the token has no letter before it; a joiner alone is a code.
- */
+/** Returns a token as one line: invisible characters become symbols, marks without a letter stand on a circle. */
 export function tokenText(token) {
   const shown = visibleText(token).trim();
   if (shown === '[MASK]') return '?';

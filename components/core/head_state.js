@@ -18,10 +18,7 @@ export const inScope = (selection, kind, layer, head) =>
     ((selection.scope === 'column' || layer === selection.layer) &&
       (selection.scope === 'row' || head === selection.head)));
 
-/**
- * Returns 'live', 'constant', 'gate 0.40', 'constant, gate 0.40', 'pruned', or the same with 'patched', in the
- * visitor's language.
- */
+/** Returns 'live', 'constant', 'gate 0.40', 'constant, gate 0.40', 'pruned', or the same with 'patched', translated. */
 export function stateName(constant, gate, patched = false) {
   if (patched && gate > 0)
     return [...(constant || gate < 1 ? [stateName(constant, gate)] : []), _('patched')].join(', ');
@@ -31,11 +28,7 @@ export function stateName(constant, gate, patched = false) {
   return constant ? _('constant') : _('live');
 }
 
-/**
- * Returns {selection, scale, heads: kind -> layers of {constant, gate, closed, patched, touched}}: the payload with the
- * waiting events applied. A head is `touched` until Python has handled the event that changes the head. A head that
- * training pruned is `closed` and never changes.
- */
+/** Returns {selection, scale, heads} with the waiting events applied; a waiting event makes a head `touched`. */
 export function pendingState({ grids, selection, scale }, waiting) {
   const now = { selection, scale, heads: {} };
   for (const { kind, constant, gates, closed, patched } of grids)
@@ -83,10 +76,7 @@ export function pressedState(states, test) {
 
 const STEP = 0.1; // change of the gate per press of the key + or -
 
-/**
- * Returns the change that the key C, P, R, + or - makes to the given heads, {constant?, gate?}, or null. All heads get
- * the same gate; + and - change the first head's gate by one step.
- */
+/** Returns the change {constant?, gate?} that the key C, P, R, + or - makes to the given heads, or null. */
 export function keyChange(key, states, canConstant = true) {
   if (!states.length) return null;
   const { gate } = states[0];
@@ -119,11 +109,7 @@ export function clampSelection(selection, grids) {
   };
 }
 
-/**
- * Returns a selection of heads; the first head is shown.
- * @param {string} kind
- * @param {number[][]} heads [layer, head] pairs
- */
+/** Returns a selection of heads, which are [layer, head] pairs; the first head is shown. */
 export function someHeads(kind, heads) {
   const [[layer, head], ...others] = heads;
   const added = others.map(other => addedKey(other[0], other[1])).filter(key => key !== addedKey(layer, head));

@@ -11,10 +11,7 @@ const SIGNS = {
   Slash: '/',
 };
 
-/**
- * Returns the letter or sign of a key event in lower case. On a keyboard without Latin letters, and while an input
- * method is on, it is what a US keyboard has at the same place.
- */
+/** Returns the letter or sign of a key event in lower case, as a US keyboard has it where a keyboard is not Latin. */
 export function letterOf({ key, code, shiftKey }) {
   const isRead = key === undefined || (/^[ -~]+$/.test(key) && key !== 'Process' && key !== 'Unidentified');
   if (isRead) return key?.toLowerCase();

@@ -10,10 +10,7 @@ export const splitStarred = text =>
 /** Returns a task: the names of keys, which are between square brackets, are for devices with a keyboard. */
 export const taskText = (task, hasKeys) => task.replace(/\[([^\]]*)\]/g, hasKeys ? '$1' : '');
 
-/**
- * Returns a question's choices as {text, mark}. The mark is `right` or `wrong` when the answer is shown, `wrong` after
- * a wrong attempt, `chosen` until Python has handled the choice, else empty.
- */
+/** Returns a question's choices as {text, mark}; the mark is `right`, `wrong`, `chosen` or empty. */
 export function choiceMarks({ choices, chosen, again, right }, waiting) {
   const picked = waiting ?? chosen;
   const isOpen = right === null && !(again && waiting === undefined);

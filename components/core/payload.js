@@ -16,10 +16,7 @@ export function unpack(bytes) {
   return header;
 }
 
-/**
- * Returns a payload with the changes of a newer one. A payload without `changes` is whole; else it has the fields and
- * arrays to replace, and `changes` has [`field` or `array`, name] of those to remove.
- */
+/** Returns a payload with the changes of a newer one; one without `changes` is whole, else they name what to remove. */
 export function merged(old, payload) {
   if (!payload.changes) return payload;
   const { changes, arrays, ...header } = payload;

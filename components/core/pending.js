@@ -37,10 +37,7 @@ export function covers(event, previous) {
   );
 }
 
-/**
- * Returns the waiting events with a new event. Waiting events that the new event replaces are removed, the others keep
- * their order. An event that precedes an undo, redo or reset stays, because the undo refers to it.
- */
+/** Returns the waiting events with a new event, which replaces some; an event before an undo, redo or reset stays. */
 export function fold(waiting, event) {
   const turned = waiting.findLastIndex(({ type }) => ['undo', 'redo', 'reset'].includes(type));
   return [...waiting.filter((previous, index) => index <= turned || !covers(event, previous)), event];

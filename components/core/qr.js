@@ -10,11 +10,7 @@ export const fitsQr = link => new TextEncoder().encode(link).length <= MOST_BYTE
 /** Returns whether the modules of a code are small. */
 export const isDense = ({ size }) => size > DENSE;
 
-/**
- * Returns {side, path}: the side of the picture in modules, with the white edge, and the dark modules as an SVG path
- * with one rectangle for each run of modules in a row.
- * @param {{size: number, get: (x: number, y: number) => boolean}} code
- */
+/** Returns {side, path}: the side in modules with the white edge, and the dark modules as an SVG path. */
 export function qrPicture({ size, get }) {
   let path = '';
   for (let y = 0; y < size; y += 1)

@@ -26,11 +26,7 @@ async function withView(spec, work) {
   }
 }
 
-/**
- * Returns functions that create the content of a file; `frame` has title, about, citation and link.
- * @param {any} spec
- * @param {number | null | undefined} at the marked position
- */
+/** Returns functions that create the content of a file; `frame` has title, about, citation and link. */
 export const figureFiles = (spec, at) => ({
   svg: frame => withView(framed(spec, at, frame), view => view.toSVG()),
   png: frame =>

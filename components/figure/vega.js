@@ -22,12 +22,7 @@ export function loadVega() {
 // Only errors are logged, because Vega logs a warning for each layer without rows.
 const OPTIONS = { actions: false, ast: true, defaultStyle: false, hover: false, logLevel: 1 };
 
-/**
- * Draws a specification into an element. Returns Vega-Embed's result: {view, finalize()}.
- * @param {HTMLElement} element
- * @param {any} spec
- * @param {{dark?: boolean, canvas?: boolean}} how
- */
+/** Draws a specification into an element. Returns Vega-Embed's result: {view, finalize()}. */
 export async function embed(element, spec, { dark = false, canvas = false } = {}) {
   const vegaEmbed = await loadVega();
   return vegaEmbed(element, spec, {

@@ -3,11 +3,7 @@
 
 import { svgElement } from '../widgets/menu.js';
 
-/**
- * Creates {element, begin(), mark(name, tag, attributes, text), end(), clear()}. Between `begin` and `end`, `mark` draws
- * a mark; marks of earlier drawings that were not named again are removed. A new mark is drawn above the one that was named before it.
- * @param {[string, object][]} hatch the content of the pattern `against`
- */
+/** Creates {element, begin(), mark(name, tag, attributes, text), end(), clear()}; marks that are not named again go. */
 export function createMarks(hatch) {
   const turned = { patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' };
   const definitions = svgElement([

@@ -14,14 +14,7 @@ const GROUPED = 16; // layers above which one group of GROUP layers is shown, an
 const GROUP = 6;
 const SWIPE = 60; // px of a swipe to the next layer
 
-/**
- * Creates a picture of some attention blocks and the row of words below them: {element, show, measure, destroy}.
- * @param {any} state
- * @param {{row: string, kinds: (data: any) => any[], line: boolean, hasMemory?: boolean,
- *   steps?: HTMLElement}} part `row` of the words; `kinds` returns the blocks
- *   from the first that a layer computes to the last; `line` is true for the picture with the line to the answer,
- *   `hasMemory` for that of an encoder, whose output stands above its tiles; `steps` are the buttons beside written words
- */
+/** Creates a picture of attention blocks, and of the words below them; `line`: it has the line to the answer. */
 export function createPicture(state, { row, kinds, line, hasMemory = false, steps = null }) {
   const rows = make('div.rows');
   const next = make('div.next.serif', { 'aria-hidden': true });

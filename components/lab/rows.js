@@ -52,10 +52,7 @@ function frames({ places, marks }) {
   marks.mark('frames', 'path', { class: 'frames', d: paths.join('') });
 }
 
-/**
- * Draws the lines of the heads and, if they are shown, the bars of contributions. Returns the px per logit of the bars;
- * null without bars.
- */
+/** Draws the heads' lines and the bars of contributions. Returns the bars' px per logit; null without bars. */
 export function drawHeadLines(drawing, line) {
   const { data, view, shown, places, marks } = drawing;
   const unit = view.marks.contributions && data.contributions?.token && line ? barUnit(data) : null;

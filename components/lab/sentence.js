@@ -9,12 +9,7 @@ const TAGS = { answer: 'b', word: 'b', former: 's' };
 const wordElement = ({ text, look }) =>
   make(TAGS[look], { translate: false }, make('bdi', { textContent: text, translate: false, dir: 'auto' }));
 
-/**
- * Shows sentences in an element, if they changed.
- * @param {HTMLElement} element
- * @param {{text: string, slots: object}[]} sentences
- * @param {Record<string, HTMLElement>} [controls] elements that stand for slots, by name
- */
+/** Shows sentences in an element, if they changed; `controls` stand for slots, by name. */
 export function showSentences(element, sentences, controls = {}) {
   const key = JSON.stringify(sentences);
   if (element.dataset.text === key) return;

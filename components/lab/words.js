@@ -14,14 +14,7 @@ const isSlot = token => token.trim() === '[MASK]';
 const PADDING = 4; // px left and right of a word, as in lab.css
 const UNUSED = 0.05; // smallest weight of a pruned head whose word gets a dashed box
 
-/**
- * Creates the words of one row of tokens: {element, strip, words, build(data), fit(data, options), show(data, shown), wraps}.
- * `row` is `text` or `target`. `tail` follows the last word: within the lines of a wrapped text, else beside the words.
- * `isMemory`: the words as the encoder's output, which only another text attends to.
- * @param {any} state
- * @param {string} row
- * @param {{tail?: HTMLElement[], isMemory?: boolean}} [more]
- */
+/** Creates the words of one row of tokens; with `isMemory`, the encoder's output. `tail` follows the last word. */
 export function createWords(state, row, { tail = [], isMemory = false } = {}) {
   const element = make('div', {
     className: isMemory ? 'words memory serif' : 'words serif',
@@ -108,10 +101,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
       build(tokens[row]);
       return true;
     },
-    /**
-     * Chooses the type size with which the words fit into one line, or lets them wrap. With `isEnd`, the middle of the
-     * last word stands below the line to the answer.
-     */
+    /** Chooses the type size with which the words fit into one line, or lets them wrap. */
     fit({ tokens, large, lesson }, { mustWrap, isEnd: isLast }) {
       const count = tokens[row].length;
       const isEnd = isLast && element.dir === 'ltr'; // a text from right to left ends at the left

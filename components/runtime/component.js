@@ -36,10 +36,7 @@ export function applyStyle(root, ...names) {
 
 let dark = null; // true if the page's theme is dark; cached while the page's components are displayed
 
-/**
- * Returns whether the page's theme is dark. The value is computed once for all components that are displayed together,
- * because each computation forces a layout of the page.
- */
+/** Returns whether the page's theme is dark, computed once for all components: it forces a layout of the page. */
 function isDark(host) {
   if (dark === null) {
     dark = getComputedStyle(host).colorScheme === 'dark';
@@ -157,10 +154,7 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
   };
 }
 
-/**
- * Displays a response of the events route: updates the components that have payloads in the response, and acknowledges
- * events in all components.
- */
+/** Displays a response of the events route, and acknowledges its events in all components. */
 function drawAnswer(about, payloads) {
   const { serial, answered, visit, language, received } = about;
   if (visit !== heard || serial < newestSerial) return;

@@ -29,13 +29,7 @@ const address = name => `${location.pathname.replace(/[^/]*$/, '')}lab/visits/${
 /** Returns the address of a file that the server makes for the present state; null if this server has no routes. */
 export const fileAddress = name => (page.direct && !isMissing ? address(`files/${name}`) : null);
 
-/**
- * Sends events as soon as the running requests and the server's limits allow it.
- *
- * `gather()` returns the waiting events of all components, in order. `draw(about, payloads)` displays a part of the
- * response, and `done()` is called after the whole response. `refuse(isLost)` is called if the request fails; `isLost`
- * is true if there is no connection. `again()` is called if the server is busy; call postEvents(actions, true) then.
- */
+/** Sends the events of `gather()` as soon as the limits allow it; `again()` is called if the server is busy. */
 export function postEvents(actions, isIncomplete = false) {
   mustAsk ||= isIncomplete;
   clearTimeout(timer);
@@ -82,10 +76,7 @@ async function post({ gather, draw, done, refuse, again }) {
   }
 }
 
-/**
- * Passes the payloads of a response to `hand(about, payloads)`: the first ones together, then each late payload, or a
- * new description if it could not be computed. Returns the ms after which to ask for missing payloads; 0 if complete.
- */
+/** Passes a response's payloads to `hand(about, payloads)`; returns the ms until missing ones are asked for, or 0. */
 async function read(response, hand) {
   let rest = new Uint8Array(0);
   let about = null;

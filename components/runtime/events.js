@@ -62,19 +62,13 @@ export function showConnection(isThere) {
 
 const hasUnsent = () => waiting.some(({ sequence }) => sequence > sent);
 
-/**
- * Sends the waiting events. Only one message at a time goes through Streamlit, so that a key held down does not request
- * more pages than Python can generate.
- */
+/** Sends the waiting events, one message at a time: a key held down requests no more pages than Python can generate. */
 function deliver() {
   if (isDirect()) postEvents(route);
   else if (sent <= handled) push();
 }
 
-/**
- * Sends the waiting events through Streamlit, which generates the page. Without waiting events, only a run is
- * requested. Streamlit keeps the last message of a component, so the component of the oldest event sends all events.
- */
+/** Sends the waiting events through Streamlit in one message of the oldest one's component; without any, a run. */
 function push() {
   const batch = route.gather();
   const triggers = new Map([...mounted].map(({ key, trigger }) => [key, trigger]));
@@ -138,10 +132,7 @@ export function continueSession() {
   left = [];
 }
 
-/**
- * Handles a new Python session, which has no state of this page, because the server restarted or another server
- * responds. The header makes the session open the page's address. Until then, the waiting events are kept.
- */
+/** Handles a new Python session, which has no state of this page: the header makes it open the page's address. */
 export function restartSession() {
   unhandled = [...unhandled, ...left, ...waiting]
     .filter(({ type }) => type !== 'address')

@@ -36,10 +36,7 @@ export function chosenTheme() {
   }
 }
 
-/**
- * Gives the page the style sheet of Streamlit's elements (assets/style.css). The page has it from the server; here it is
- * added to the page of a server without app/host.py, and replaced on a page that stays open during an update of the app.
- */
+/** Gives the page the style sheet of Streamlit's elements, which a server without app/host.py does not send. */
 export function setPageStyle(sheet) {
   let element = document.getElementById(STYLE_ID);
   if (!element) {

@@ -44,10 +44,7 @@ export function keepProgress(state) {
   }
 }
 
-/**
- * Writes the state of a new payload into the browser's address; returns whether the address has the payload's state. A
- * header calls this function in each update.
- */
+/** Writes the state of a new payload into the address; returns whether the address has the payload's state. */
 export function followAddress(state) {
   const { query, mode, embedded, visit, sequence } = state.data;
   // Only a new payload changes the address; an update for another theme does not.

@@ -2,11 +2,7 @@
 
 import { make } from './dom.js';
 
-/**
- * Copies a text; returns whether this succeeded.
- * @param {string} text
- * @param {HTMLElement} [place] an open dialog, outside of which nothing can get the focus
- */
+/** Copies a text; returns whether this succeeded. Outside of `place`, an open dialog, nothing can get the focus. */
 export async function toClipboard(text, place = document.body) {
   try {
     await navigator.clipboard.writeText(text);

@@ -51,10 +51,7 @@ export function onLink(element, follow) {
   });
 }
 
-/**
- * Calls `redraw` when an element or the window has another size, and when a font arrives, which moves words. Returns a
- * function that ends this.
- */
+/** Calls `redraw` when an element or the window has another size, and when a font arrives; returns what ends this. */
 export function onResize(element, redraw) {
   const sizes = new ResizeObserver(() => redraw());
   sizes.observe(element);
@@ -94,10 +91,7 @@ export const setStarredText = (element, text) =>
     splitStarred(text).map(({ text: piece, isName }) => (isName ? make('b', { textContent: piece }) : piece)),
   );
 
-/**
- * Creates the element of a token: isolated from the text direction around it, and cut to 40 characters. A part of a
- * character (`ש 1/2`) has its number in an element of the class `part`.
- */
+/** Creates the element of a token, at most 40 characters; a part of a character has its number in the class `part`. */
 export function tokenElement(token) {
   const { text, part } = splitPart(truncate(tokenText(token), 40));
   return make('bdi', text, ...(part ? [make('span.part', { textContent: part })] : []));
@@ -111,11 +105,7 @@ export function joinTokens(tokens, elements) {
   return groups.map(([first, ...rest]) => (rest.length ? make('span.glued', first, ...rest) : first));
 }
 
-/**
- * Returns the pointer's position in an element, in px of the element. Large type zooms the page, and positions of
- * events are in px of the screen.
- * @returns {[number, number]}
- */
+/** Returns the pointer's position in an element, in px of the element, which large type zooms. */
 export function pointerPosition(element, { clientX, clientY }) {
   const { left, top, width } = element.getBoundingClientRect();
   const zoom = width / element.clientWidth;

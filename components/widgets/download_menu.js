@@ -15,10 +15,7 @@ const SHOWN = 15_000; // ms for which a message is shown
 const KEPT = 60_000; // ms until the URL of a saved file is revoked
 const ICON = 'M8 2v8M4.500 7L8 10.500 11.500 7M2.500 13.500h11';
 
-/**
- * Returns the link to the current state, without the parameters of an embedded page and without a fragment.
- * @param {string[]} [without] names of further parameters that the link does not get
- */
+/** Returns the link to the current state, without the given parameters. */
 export function stateLink(without = []) {
   const query = new URLSearchParams(location.search);
   for (const name of ['embed', 'embed_options', ...without]) query.delete(name);
@@ -104,16 +101,7 @@ export function saveFile(kind, offer, say) {
   return MAKE[kind]({ ...offer, citation, link, name, frame, framed, say });
 }
 
-/**
- * Creates a button with a menu of file formats: {element, close(), refresh(), rename(name)}.
- * @param {() => {title: string, about: string[], models: string[], what: string,
- *   picture?: () => {width: number, height: number, nodes: object[]}, table?: () => object,
- *   figure?: {svg: (frame: any) => any, png: (frame: any) => any, html: (frame: any) => any},
- *   others?: {text: string, act: () => void, disabled?: boolean}[], link?: string}} offered returns the content when
- *   the menu is opened. `models` and `what` are parts of the file names. `figure` creates the files of a chart, which
- *   has no `picture`. Without a `table`, there is no CSV. `link` replaces the link to the current state
- * @param {string} name accessible name of the button, because a page has several download buttons
- */
+/** Creates a button with a menu of file formats: {element, close(), refresh(), rename(name)}. */
 export function createDownloadMenu(offered, name = _('Download')) {
   const take = kind => saveFile(kind, offered(), say);
   const line = make('span.status', { role: 'status' });

@@ -29,10 +29,7 @@ function store(states) {
   }
 }
 
-/**
- * Creates {menu, form, close()}: the menu of saved states, and the form for the name of a state, which a press outside
- * closes. `copy(text)` copies a text; `onOpen()` is called when a saved state is opened.
- */
+/** Creates {menu, form, close()}: the menu of saved states, and the form for the name of a state. */
 export function createSaved(state, copy, onOpen) {
   const name = make('input.input', { maxLength: 80, 'aria-label': _('Name of the state') });
   const form = make(

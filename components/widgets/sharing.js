@@ -50,12 +50,7 @@ function drawing(code) {
   return element;
 }
 
-/**
- * Creates {dialog, foot, open(), close()}; `foot` is an empty element at the end of the dialog.
- * @param {() => Promise<void>} settled resolves when the address contains all changes
- * @param {(text: string, place: HTMLElement) => Promise<boolean>} copy copies a text; returns whether this succeeded.
- *   All elements outside of `place` are inert.
- */
+/** Creates {dialog, foot, open(), close()}; `foot` is an empty element at the end of the dialog. */
 export function createSharing(settled, copy) {
   const close = make('button', { textContent: '×', 'aria-label': _('Close') });
   const picture = make('div.picture');

@@ -53,10 +53,7 @@ export function contrastColour(dark, scale, part) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > DARKEST ? '#000' : '#fff';
 }
 
-/**
- * Returns a matrix as pixels, one per cell; cells without a step are transparent.
- * @param {(i: number, j: number) => number | undefined} step row, column -> 0 to 255
- */
+/** Returns a matrix as pixels, one per cell, from `step(i, j)` of 0 to 255; cells without a step are transparent. */
 export function matrixPixels(rows, columns, table, step) {
   const pixels = new Uint32Array(rows * columns);
   for (let i = 0; i < rows; i += 1) {

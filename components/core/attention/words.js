@@ -5,10 +5,7 @@ import { _ } from '../texts.js';
 
 const MARK = /^(<[^<>]+>|\[(?!MASK\])[A-Z]+\])$/;
 
-/**
- * Returns whether a token is a special token that the tokenizer added at the beginning or the end. The special tokens
- * of the released models are shown in the visitor's language.
- */
+/** Returns whether a token was added by the tokenizer at the beginning or the end. */
 export function isSpecialToken(tokens, index) {
   const token = tokens[index];
   if (index === 0 && token === _('start')) return true;
@@ -16,11 +13,7 @@ export function isSpecialToken(tokens, index) {
   return (index === 0 || index >= tokens.length - 2) && MARK.test(token);
 }
 
-/**
- * Returns for each token whether there is a gap before the token. Word pieces of one word have no gap between them. A
- * token that begins a word has a leading blank, or a token that continues a word has a leading `##`. With a tokenizer
- * that uses neither, each token is a word.
- */
+/** Returns for each token whether a gap precedes it: word pieces of one word have none, marked by blanks or by `##`. */
 export function wordGaps(tokens) {
   const blank = token => /^\s/.test(token);
   const some = tokens.some(blank);
@@ -47,11 +40,7 @@ export function flowsLeftward(tokens) {
   return 2 * letters.filter(isLeftward).length > letters.length;
 }
 
-/**
- * Returns the position of the next word for a key; null for Escape, undefined for other keys.
- * @param {{x: number, y: number, leftward?: boolean}[]} boxes for each word, the horizontal middle and the top of the
- *   word's line, and whether the words of the line flow from right to left
- */
+/** Returns the position of the next word for a key; null for Escape, undefined for other keys. */
 export function nextWord(boxes, at, key) {
   const { x, y, leftward } = boxes[at];
   const [previous, next] = [Math.max(0, at - 1), Math.min(boxes.length - 1, at + 1)];

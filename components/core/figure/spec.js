@@ -47,13 +47,7 @@ export const panelsBeside = ({ usermeta = {}, concat = [] }, width) =>
     Math.min(usermeta.columns ?? 1, concat.length || 1, Math.floor((width + GAP) / ((usermeta.least ?? 320) + GAP))),
   );
 
-/**
- * Returns a specification for a width and a theme.
- * @param {any} given a specification of figures/, in the colours of the light theme
- * @param {{width: number, config: any, colours?: Record<string, string>, at?: number | null, narrower?: number}} how
- *   `config` and `colours` belong to the theme; `at` is the value of the parameter `at`; each panel gets `narrower` px
- *   less
- */
+/** Returns a specification for a width and a theme; `at` is the marked position, and panels get `narrower` px less. */
 export function fitSpec(given, { width, config, colours = {}, at, narrower = 0 }) {
   const { datasets, ...rest } = given;
   const fitted = { ...recolour(rest, colours), datasets };
@@ -71,11 +65,7 @@ export function fitSpec(given, { width, config, colours = {}, at, narrower = 0 }
   return { ...fitted, columns: beside, concat: fitted.concat.map(panel => ({ ...panel, width: each })) };
 }
 
-/**
- * Returns a specification for a file: the chart with its title above, and its explanation, citation and link below.
- * @param {any} spec a specification returned by fitSpec
- * @param {{title: string, about: string[], citation: string, link: string, width: number}} frame
- */
+/** Returns a specification for a file: the chart with its title above, and its explanation, citation and link below. */
 export function frameSpec(spec, { title, about, citation, link, width }) {
   const lines = [
     ...about.flatMap(sentence => wrapText(sentence, width, 12).map(text => ({ text }))),
@@ -150,10 +140,7 @@ export function tableOf({ datasets = {}, usermeta = {} }) {
 /** Returns the rows of a chart's table: those of all datasets whose names begin with `rows`. */
 const rowsOf = datasets => Object.entries(datasets).flatMap(([name, rows]) => (name.startsWith('rows') ? rows : []));
 
-/**
- * Returns the horizontal positions of the points on a chart's lines, in increasing order.
- * @param {any} spec
- */
+/** Returns the horizontal positions of the points on a chart's lines, in increasing order. */
 export function positions({ datasets = {} }) {
   return [
     ...new Set(
@@ -173,11 +160,7 @@ th, td { padding: 3px 10px; text-align: left; border-bottom: 1px solid #d9d9e3; 
 const SIGNS = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escapeHtml = text => String(text).replace(/[&<>"]/g, sign => SIGNS[sign]);
 
-/**
- * Returns an HTML file that draws a framed specification without a network, with the chart's table below.
- * @param {{spec: any, title: string, table: {columns: string[], rows: any[][]}, heading: string, script: string,
- *   language: string}} file `heading` belongs to the table; `script` is Vega
- */
+/** Returns an HTML file that draws a framed specification without a network, with the chart's table below. */
 export function figurePage({ spec, title, table, heading, script, language }) {
   const cells = (tag, row) => `<tr>${row.map(cell => `<${tag}>${escapeHtml(cell)}</${tag}>`).join('')}</tr>`;
   const json = JSON.stringify(spec).replaceAll('<', '\\u003c');

@@ -36,11 +36,7 @@ const shortLabel = (token, size) => {
   return isolateDirection(text);
 };
 
-/**
- * Returns a pattern: a rectangle per cell, a text per token, and the colour scale.
- * @param {{rows: string[], columns: string[], causal: boolean, sink?: boolean,
- *   value: (i: number, j: number) => number, pruned: boolean}} map
- */
+/** Returns a pattern: a rectangle per cell, a text per token, and the colour scale. */
 export function mapPicture({ rows, columns, causal, sink, value, pruned }) {
   const hidden = hiddenCells({ causal, sink, columns: columns.length });
   const cell = Math.max(CELL[0], Math.min(CELL[1], Math.floor(WHOLE / Math.max(rows.length, columns.length))));

@@ -11,12 +11,7 @@ svg:focus-visible { outline: 2px solid #3f3d9e; }
 #readout { position: sticky; bottom: 0; margin: 0; padding: 0.5rem 1.25rem; min-height: 1.5em; background: #f4f4f8; }
 `;
 
-/**
- * Returns the content of the HTML file.
- * @param {{title: string, rest: string, tree: object[], script: string, language: string}} picture `tree` is a
- *   result of framePicture; `rest` is the text under the picture while the pointer is on no mark; `script` is
- *   OFFLINE_SCRIPT
- */
+/** Returns the HTML file of a framed picture; `rest` is the text while the pointer is on no mark. */
 export function standalonePage({ title, rest, tree: [tag, attributes, ...children], script, language = 'en' }) {
   const aria = { 'aria-label': title, 'aria-describedby': 'readout' };
   const named = { ...attributes, role: 'application', tabindex: '0', ...aria };

@@ -50,9 +50,7 @@ const widthOf = sign =>
           ? 0.66
           : 0.58;
 
-/**
- * Returns the approximate width of a text in px. The width is not measured, because this code also runs without a page.
- */
+/** Returns the approximate width of a text in px, without a page in which to measure it. */
 export const textWidth = (text, size) => size * Array.from(text).reduce((sum, sign) => sum + widthOf(sign), 0);
 
 /** Returns at most `most` lines of at most `width` px; words that are too long are broken. */
@@ -73,11 +71,7 @@ export function wrapText(text, width, size, most = Infinity) {
 const MARGIN = 20; // margin in px around a downloaded picture
 const LEAST = 480; // smallest width in px for the texts of a downloaded picture
 
-/**
- * Returns a picture for download: title, drawing, explanation, citation and link.
- * @param {{title: string, about: string[], picture: {width: number, height: number, nodes: object[]}, citation: string,
- *   link: string}} content `about` are sentences, `citation` is a line, `link` the link to the state
- */
+/** Returns a picture for download: title, drawing, explanation, citation and link. */
 export function framePicture({ title, about, picture, citation, link }) {
   const { ink, faint, ground } = PAPER;
   const width = Math.ceil(Math.max(LEAST, picture.width));
@@ -122,10 +116,7 @@ export function framePicture({ title, about, picture, citation, link }) {
 
 const LONGEST = 120; // largest number of characters of a file name; systems limit the length of a path
 
-/**
- * Returns a file name of lower-case letters, digits, - and _, which is joined from `parts`. The first and the last part
- * are always kept; of the other parts, as many as fit.
- */
+/** Returns a file name of lower-case letters, digits, - and _ with the first, the last and as many parts as fit. */
 export function fileName(parts, ending) {
   const safe = parts
     .map(part =>

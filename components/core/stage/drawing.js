@@ -29,13 +29,7 @@ export const stringWidth = weight => 1 + 8 * weight;
 
 const SPREAD = 26; // px between the ends of the outermost strings at the tile
 
-/**
- * Returns the path of a string from a dot up to the lower edge of a tile. The string bends only between the two, so
- * that it stays in the gap of its layer.
- * @param {{x: number, y: number}} dot
- * @param {{x: number, y: number}} tile the middle of the tile's lower edge
- * @param {number} width of the picture; strings from farther words end farther from the middle
- */
+/** Returns the path of a string from a dot to a tile's lower edge; it bends in the gap of its layer. */
 export function stringPath(dot, tile, width) {
   const [from, to] = [dot.y - 4, tile.y + 1];
   const bend = (dot.y - tile.y) * 0.8;
@@ -60,13 +54,7 @@ export const WORD_SIZE = 22; // px of the words where they fit into one line
 export const SMALLEST = 13; // px below which the words wrap
 export const LONG = 40; // tokens from which the words wrap
 
-/**
- * Returns {size, wraps}: the type size of the words in px and whether they stand in several lines.
- * @param {number} count of tokens
- * @param {number} natural width of all words in one line at WORD_SIZE
- * @param {number} room width of the line
- * @param {number} [smallest] size below which they wrap
- */
+/** Returns {size, wraps}: the type size of the words in px and whether they stand in several lines. */
 export function wordSize(count, natural, room, smallest = SMALLEST) {
   const fitting = (WORD_SIZE * room) / Math.max(1, natural);
   if (count >= LONG || fitting < smallest) return { size: WORD_SIZE, wraps: true };
@@ -87,10 +75,7 @@ export function answerSize(text, largest = WIDE) {
   return length <= LETTERS ? largest : Math.max((NARROW * largest) / WIDE, (largest * 5.6) / length);
 }
 
-/**
- * Returns the rows of the answer in order: the most likely tokens now; after a change the former answer is among them.
- * @param {any[]} rows {before, after, label}
- */
+/** Returns the rows of the answer: the most likely tokens; after a change the former answer is among them. */
 export function answerRows(rows, count, changed) {
   const sorted = [...rows].sort((one, other) => other.after - one.after);
   const shown = sorted.slice(0, count);

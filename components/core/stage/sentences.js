@@ -94,19 +94,7 @@ export function answers(answer) {
   return { now: likeliest(answer.rows, 'after'), former: likeliest(answer.rows, 'before') };
 }
 
-/**
- * Returns the caption, as a list of sentences.
- * @param {any} data the payload
- * @param {object} shown
- * @param {object} shown.selection
- * @param {ArrayLike<number> | null} shown.row weights of the looking word
- * @param {boolean} shown.used false if the selected heads are pruned
- * @param {string} shown.queries row of the looking word
- * @param {number} shown.query its index
- * @param {string} shown.atRow row of the word that predicts
- * @param {number} shown.at its index
- * @param {boolean} shown.contributions true if the bars of contributions are displayed
- */
+/** Returns the caption, as a list of sentences. */
 export function captionSentences(data, shown) {
   const found = answers(data.answer);
   const moved = data.moved ? [{ text: _('Most changed: after {word}.'), slots: { word: word(at(data), 'word') } }] : [];
@@ -192,9 +180,7 @@ function stateKey(kind, layer, head) {
   return gate === 1 ? LIVE : String(gate);
 }
 
-/**
- * Returns the changed parts of the model, {kind, layer, head, state}; `head` is null for a whole layer in one state.
- */
+/** Returns the changed parts of the model, {kind, layer, head, state}; `head` is null for a whole layer. */
 export function changedParts(kinds) {
   return kinds.flatMap(kind =>
     Array.from({ length: kind.layers }, (_, layer) => {

@@ -16,10 +16,7 @@ export const thingOfTool = key => key.split('.')[0];
 /** Returns the key of a thing's first tool; null if no tool fits the model. */
 export const firstTool = (tools, thing) => tools.find(tool => tool.thing === thing)?.key ?? null;
 
-/**
- * Returns the key of the open tool: that of the payload, with the waiting events applied. A selection of another scope
- * opens the first tool of its thing, as in app/lab/events.py.
- */
+/** Returns the key of the open tool with the waiting events applied, as in app/lab/events.py. */
 export function openTool({ tools, tool, thing }, waiting) {
   let key = tool?.key ?? firstTool(tools, thing);
   for (const event of waiting) {
@@ -59,11 +56,7 @@ export const largest = (row, count) =>
     .sort((one, other) => other.value - one.value || one.index - other.index)
     .slice(0, count);
 
-/**
- * Returns the heads of a kind by their mean weight on the key `position`, as {layer, head, value}, largest first. The
- * mean is over the queries that can attend to the key and are not the key itself. Empty if there is no such query, or if
- * the payload has no whole maps.
- */
+/** Returns {layer, head, value} of heads by their mean weight on a key over later queries, largest first. */
 export function lookersAt(data, kindName, position) {
   const kind = data.kinds.find(each => each.kind === kindName);
   const isSame = kind.queries === kind.keys;

@@ -7,10 +7,7 @@ const THINGS = { head: 'head', row: 'layer', all: 'all' };
 /** Returns the tab of the inspector that a selection opens. */
 export const thingOf = scope => THINGS[scope] ?? 'head';
 
-/**
- * Returns {heads, selection, thing, look, at, marks}: the payload's values with the waiting events applied. `heads` is
- * as in pendingState.
- */
+/** Returns {heads, selection, thing, look, at, marks}: the payload's values with the waiting events applied. */
 export function currentView(data, waiting) {
   const { heads, selection } = pendingState(
     { grids: data.kinds, selection: data.selection, scale: data.scale },

@@ -27,11 +27,7 @@ export function tileBytes({ packed, causal, has_sink: sink, side: [rows, columns
   return (i, j) => (hidden(i, j) ? undefined : data[index * size + place(i, j)]);
 }
 
-/**
- * Returns the weights of one head from a query to all keys, as Float64Array; null if the payload has no row of this
- * query. Tiles of rows that need not sum to 1 are relative to `most`, the largest weight of the kind. A kind that is not
- * exact has only the rows of the looking word, `look`.
- */
+/** Returns a head's weights from a query to all keys, as Float64Array; null if the payload has no row of this query. */
 export function headRow({ kinds, arrays, look, tokens }, kindName, layer, head, query) {
   const kind = kinds.find(each => each.kind === kindName);
   const count = tokens[kind.keys].length;
@@ -49,14 +45,7 @@ export function headRow({ kinds, arrays, look, tokens }, kindName, layer, head, 
 /** Returns weights in which a 1 beside other weights is just below 1: both have the same byte. */
 export const belowOne = row => (row.some(w => w > 0 && w < 1) ? row.map(w => (w === 1 ? 0.999 : w)) : row);
 
-/**
- * Returns {row, used} of the attention from a query: of one head, or the mean over the heads of a layer or over all
- * heads, weighted by their gates. `used` is false if all of these heads are pruned; the row is then their plain mean.
- * @param {any} data the payload
- * @param {{gate: number}[][]} states the heads of the kind, by layer
- * @param {{kind: string, layer: number, head: number, scope: string}} selection
- * @param {number} query
- */
+/** Returns {row, used}: the mean attention from a query, weighted by gates, or the plain mean if all are pruned. */
 export function selectedRow(data, states, { kind, layer, head, scope }, query) {
   const heads = states.flatMap((row, l) =>
     row.map(({ gate }, h) => ({ l, h, gate })).filter(each => includes(scope, each, layer, head)),

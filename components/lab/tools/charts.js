@@ -59,13 +59,7 @@ function chart({ x, y, range }, { label, xTicks = axisTicks(range.x0, range.x1),
   ]);
 }
 
-/**
- * Creates a chart of lines. A drag moves the vertical line `cursor`; `log`: the horizontal axis is logarithmic; `percent`:
- * the values at the ends of the curves are shown in percent.
- * @param {{label: string, points: [number, number][]}[]} curves
- * @param {{label: string, xName: string, log?: boolean, xTicks?: number[], percent?: boolean,
- *     cursor?: {at: number, act?: (value: number) => void}, marks?: {x: number, y: number, label: string}[]}} options
- */
+/** Creates a chart of lines; a drag moves the vertical line `cursor`. */
 export function lines(curves, { label, xName, log, xTicks, cursor, marks = [], percent = false }) {
   const points = [...curves.flatMap(curve => curve.points), ...marks.map(({ x, y }) => [x, y])];
   const scale = scales(points, log);
@@ -133,10 +127,7 @@ export const curveKey = (curves, chosen, act) =>
     ),
   );
 
-/**
- * Creates a scatter of heads; a press selects a head. The four outermost heads and the selected one have their names.
- * @param {{layer: number, head: number, x: number, y: number, name: string}[]} heads
- */
+/** Creates a scatter of heads; a press selects one. The four outermost and the selected one have their names. */
 export function scatter(heads, { label, xName, yName, selected, act }) {
   const scale = scales(heads.map(({ x, y }) => [x, y]));
   const named = new Set([...heads].sort((one, other) => other.y - one.y).slice(0, 3));

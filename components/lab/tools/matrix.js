@@ -24,12 +24,7 @@ export function headBytes({ arrays }, kind, layer, head) {
   return kind.exact && tiles ? tileBytes(kind, tiles.data, layer * kind.heads + head) : null;
 }
 
-/**
- * Creates a matrix: `rows` look at `columns`, and the row `look` is marked. `off`: computed but not used; `square`: rows
- * and columns are the same words, so that the main diagonal is marked; `act` is called with the row of a press.
- * @param {{rows: string[], columns: string[], byte: (i: number, j: number) => number | undefined, look: number,
- *     dark: boolean, off?: boolean, square?: boolean, wide?: boolean, act: (row: number) => void}} map
- */
+/** Creates a matrix: `rows` look at `columns`, the row `look` is marked, `act` is called with the row of a press. */
 export function matrix({ rows, columns, byte, look, dark, off = false, square = false, wide = false, act }) {
   const canvas = make('canvas', { role: 'img', 'aria-label': _('Pattern: rows look') });
   paintMatrix(canvas, rows.length, columns.length, colourTable(dark, off ? 'unused' : 'attention'), byte);

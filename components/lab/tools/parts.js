@@ -24,13 +24,7 @@ const smallOf = small => (small.length ? [' ', make('small', ...[small].flat())]
 /** Creates a remark in grey. */
 export const note = (...nodes) => make('p.note', ...nodes.flat());
 
-/**
- * Creates bars with a name and a number each. Negative values are hatched and have another colour.
- * @param {{name: string | Node, value: number, text: string, before?: number, act?: () => void}[]} rows `act` makes the
- *   name a button, `before` is a tick
- * @param {{most: number, sans?: boolean, off?: boolean, first?: boolean}} options `most` is the value of a full bar;
- *   `off` for numbers that are computed but not used; `first` marks the first row
- */
+/** Creates bars with a name and a number each. Negative values are hatched and have another colour. */
 export function bars(rows, { most, sans = false, off = false, first = false }) {
   const part = value => `${Math.min(100, (100 * Math.abs(value)) / most)}%`;
   const nameOf = (node, act) => (act ? make('button.name', { onclick: act }, node) : make('span.name', node));
@@ -53,11 +47,7 @@ export function bars(rows, { most, sans = false, off = false, first = false }) {
   );
 }
 
-/**
- * Creates a table.
- * @param {(string | Node)[]} columns
- * @param {(string | Node)[][]} rows
- */
+/** Creates a table. */
 export const table = (columns, rows, className = '') =>
   make(
     'div.table',
@@ -70,11 +60,7 @@ export const table = (columns, rows, className = '') =>
     ),
   );
 
-/**
- * Creates a choice among few values, as buttons of which one is pressed.
- * @param {string} label
- * @param {[string, string][]} options value and text of each
- */
+/** Creates a choice among few [value, text], as buttons of which one is pressed. */
 export const choice = (label, options, value, act) =>
   make(
     'div.segment.small',

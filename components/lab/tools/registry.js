@@ -2,12 +2,7 @@
 
 const drawings = {};
 
-/**
- * Adds the drawing of a tool and returns it.
- * @param {string} name the tool's name (app/content/tool.py)
- * @param {(place: HTMLElement, api: any) => void} draw fills an empty element; `api` is described in inspector.js
- * @param {boolean} [isLocal] true if the drawing needs no payload of its own, so that it is drawn before Python answers
- */
+/** Adds the drawing of a tool and returns it; with `isLocal` it is drawn before Python answers. */
 export function defineTool(name, draw, isLocal = false) {
   drawings[name] = { draw, isLocal };
   return drawings[name];
