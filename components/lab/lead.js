@@ -1,10 +1,11 @@
 // The head of the Lab: the lead, a sentence with two controls; the caption; and the legend, whose entries switch layers
 // of the picture.
 
+import { contrastColour } from '../core/attention/scales.js';
 import { tokenText } from '../core/format.js';
 import { selectedStates } from '../core/head_state.js';
 import { pageData } from '../core/page_data.js';
-import { captionSentences, leadSentence, selectionName } from '../core/stage/sentences.js';
+import { captionSentences, formatShare, leadSentence, selectionName } from '../core/stage/sentences.js';
 import { _ } from '../core/texts.js';
 import { make, makeButton, setAttribute, setChildren, setText } from '../widgets/dom.js';
 import { createMenu, svgElement } from '../widgets/menu.js';
@@ -70,6 +71,7 @@ function whoseEntries(state) {
 }
 
 const BAR = 6; // px
+const SHARES = [0.01, 0.1, 0.5, 1]; // of the attention, named on its scale
 
 /** Creates the legend: {element, show(data, view)}. Pressing an entry shows or hides a layer of the picture. */
 export function createLegend(state) {
@@ -79,10 +81,12 @@ export function createLegend(state) {
   };
   const entry = (...children) => make('span.entry', ...children);
   const name = textContent => make('span', { textContent });
-  const ramp = make('i.ramp');
+  const ticks = SHARES.map(part =>
+    make('span', { textContent: formatShare(part), style: { '--at': Math.sqrt(part) } }),
+  );
+  const ramp = make('i.ramp', ...ticks);
   const attention = addTip(entry(ramp, name(_('attention'))), 'weight');
   attention.tabIndex = 0;
-  attention.append(name('1 · 10 · 50 · 100%'));
   const contributions = toggle('contributions', _('contributions'), 'contributions');
   const guesses = toggle('guesses', _('guesses'), 'logit-lens');
   const training = makeButton('switch', _('training'), () => {
@@ -102,6 +106,9 @@ export function createLegend(state) {
     show(data, { marks }, { unit: px }) {
       const scale = pageData.colours[state.dark ? 'dark' : 'light'].attention;
       ramp.style.setProperty('background', `linear-gradient(90deg, ${scale.join(', ')})`);
+      SHARES.forEach((part, index) => {
+        ticks[index].style.color = contrastColour(state.dark, 'attention', Math.sqrt(part));
+      });
       setAttribute(contributions, 'aria-pressed', Boolean(marks.contributions));
       setAttribute(guesses, 'aria-pressed', Boolean(marks.guesses));
       training.hidden = !data.steps?.length;

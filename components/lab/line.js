@@ -50,9 +50,9 @@ export function drawAnswerLine(drawing, unit) {
 
 /** Draws the line's beginning, from the word whose prediction is shown; returns where the line goes on. */
 function start({ places, marks, shown, data, words }) {
-  const { x, rows, words: boxes, bottom } = places;
+  const { x, rows, front, bottom } = places;
   const low = rows[0].dots;
-  const word = shown.atRow === words.row ? boxes[shown.at] : null;
+  const word = shown.atRow === words.row ? front[shown.at] : null;
   if (!word) {
     const token = data.tokens[words.row][shown.at];
     if (words.wraps && token) {

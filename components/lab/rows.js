@@ -15,20 +15,21 @@ export const rowOf = ({ places, shown: { selection } }) =>
 /** Draws the dots of the input rows, the lines down to the words, and guides from the selected head's dots. */
 export function drawWordDots(drawing) {
   const { places, shown, marks, words } = drawing;
-  const { rows, words: boxes } = places;
+  const { rows, words: boxes, x: end } = places;
   frames(drawing);
   if (!boxes.length) return;
   const chosen = rowOf(drawing);
+  const lowest = rows.find(({ keys }) => keys === words.row);
   const small = [];
   for (const row of rows) {
     if (row.keys !== words.row) continue;
     const tinted = row === chosen && shown.used && shown.row;
     boxes.forEach(({ x }, j) => {
-      if (!tinted || shown.row[j] < SHOWN) small.push({ x, y: row.dots });
+      const isOver = x > end && row !== chosen && row !== lowest; // the answer stands there
+      if (!isOver && (!tinted || shown.row[j] < SHOWN)) small.push({ x, y: row.dots });
     });
   }
   marks.mark('dots', 'path', { class: 'dots', d: dotsPath(small) });
-  const lowest = rows.find(({ keys }) => keys === words.row);
   if (lowest) {
     const down = boxes.map(({ x, top }) => `M${px(x)} ${px(lowest.dots + 4)}V${px(top - 3)}`).join('');
     marks.mark('downs', 'path', { class: 'downs', d: down });
@@ -79,15 +80,17 @@ export function drawHeadLines(drawing, line) {
   return unit;
 }
 
-const MEMORY = { x: -14, y: 14 }; // px from the picture's corner to the line from the encoder's memory
+const MEMORY = -14; // px from the picture's corner to the line from the encoder's memory
 
 /** Draws the lines from the memory to the rows that read it. */
 function memoryLines({ places, marks, words }, chosen) {
   const reading = places.rows.filter(({ keys }) => keys !== words.row);
-  if (!reading.length) return;
-  const middle = ({ top, bottom }) => px((top + bottom) / 2);
-  const start = `M${MEMORY.x - 12} ${MEMORY.y}H${MEMORY.x}V${middle(reading[0])}`;
-  const branch = row => `M${MEMORY.x} ${middle(row)}H${px(row.xs[0] - row.half - FRAME.left)}`;
+  if (!reading.length || !places.memory) return;
+  const middle = ({ top, bottom }) => (top + bottom) / 2;
+  const { x, y } = places.memory;
+  const ends = [y, ...reading.map(middle)];
+  const start = `M${px(x)} ${px(y)}H${MEMORY}M${MEMORY} ${px(Math.min(...ends))}V${px(Math.max(...ends))}`;
+  const branch = row => `M${MEMORY} ${px(middle(row))}H${px(row.xs[0] - row.half - FRAME.left)}`;
   marks.mark('memory', 'path', { class: 'from-memory', d: start + reading.map(branch).join('') });
   if (reading.includes(chosen)) marks.mark('reads', 'path', { class: 'from-memory chosen', d: branch(chosen) });
 }

@@ -32,6 +32,7 @@ export function createStrings(state, { element: picture, words, line }) {
       if (style.getPropertyValue('--lines').trim() === '0' || !layers.length) return;
       const boxOf = measureFrom(picture);
       const middle = box => box.left + box.width / 2;
+      const point = box => ({ x: middle(box), top: box.top });
       const [bus, gap, trunk] = ['--bus', '--gap', '--trunk'].map(name => number(style, name));
       const rows = layers.map(({ group, tiles, kind, layer }, index) => {
         const [first, last] = [tiles[0], tiles.at(-1)].map(({ cell }) => boxOf(cell));
@@ -51,8 +52,11 @@ export function createStrings(state, { element: picture, words, line }) {
           keys: data.kinds.find(each => each.kind === kind).keys,
         };
       });
-      const boxes = words.wraps ? [] : words.words.map(({ button }) => boxOf(button));
+      const all = words.words.map(({ button }) => boxOf(button));
+      const front = data.picture ? [] : all.filter(({ top }) => top < all[0].top + 9); // the line next to the tiles
       const answer = end?.offsetParent ? boxOf(end) : null;
+      const written = picture.parentElement?.querySelector('.memory');
+      const [memory, slot] = [written, written?.querySelector('.word')].map(each => (each ? boxOf(each) : null));
       places = {
         width: boxOf(picture).width,
         gap,
@@ -60,7 +64,9 @@ export function createStrings(state, { element: picture, words, line }) {
         rows,
         x: rows[0].right + trunk / 2,
         end: answer ? answer.top + 0.62 * answer.height : rows.at(-1).bus - 54,
-        words: boxes.map(box => ({ x: middle(box), top: box.top })),
+        memory: slot && { x: memory.left + memory.width + 3, y: slot.top + slot.height / 2 },
+        words: words.wraps ? [] : all.map(point),
+        front: front.map(point),
         bottom: boxOf(words.element).top,
       };
     },

@@ -1,13 +1,13 @@
 // The words of the text: tinted by the attention of the looking word, with the largest weights as numbers.
 
 import { contrastColour, cssColour } from '../core/attention/scales.js';
-import { flowsLeftward, isSpecialToken, nextWord, wordGaps } from '../core/attention/words.js';
+import { flowsLeftward, isSpecialToken, joinsPrevious, nextWord, wordGaps } from '../core/attention/words.js';
 import { tokenText } from '../core/format.js';
 import { LONG, SMALLEST, WORD_SIZE, wordSize } from '../core/stage/drawing.js';
 import { formatShare } from '../core/stage/sentences.js';
 import { hiddenWords, numberedWords, SHOWN } from '../core/stage/weights.js';
 import { _ } from '../core/texts.js';
-import { joinTokens, make, measureFrom, setAttribute, setText, tokenElement } from '../widgets/dom.js';
+import { joinElements, make, measureFrom, setAttribute, setText, tokenElement } from '../widgets/dom.js';
 
 const isSlot = token => token.trim() === '[MASK]';
 
@@ -48,7 +48,9 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
   };
   const arrange = tokens => {
     const buttons = words.map(({ button }) => button);
-    element.replaceChildren(...(isWrapped && !patches ? [...joinTokens(tokens, buttons), ...tail] : buttons));
+    // in one line the pieces of a word stand together; in several, only no line begins with a full stop
+    const stays = isWrapped ? joinsPrevious(tokens) : wordGaps(tokens).map((gap, index) => index > 0 && !gap);
+    element.replaceChildren(...(patches ? buttons : [...joinElements(stays, buttons), ...(isWrapped ? tail : [])]));
     if (!isWrapped) element.after(...tail);
   };
   const wrap = (wraps, tokens) => {

@@ -1,6 +1,5 @@
 // Helpers that create elements of the page, and that write to an element only if a value changes.
 
-import { joinsPrevious } from '../core/attention/words.js';
 import { splitPart, splitReferences, tokenText, truncate } from '../core/format.js';
 import { splitStarred } from '../core/lesson_text.js';
 
@@ -97,9 +96,8 @@ export function tokenElement(token) {
   return make('bdi', text, ...(part ? [make('span.part', { textContent: part })] : []));
 }
 
-/** Puts the elements of tokens that must stay on one line into a span, so that no line begins with a full stop. */
-export function joinTokens(tokens, elements) {
-  const stays = joinsPrevious(tokens);
+/** Puts each element that stays beside the one before it into a span with it. */
+export function joinElements(stays, elements) {
   const groups = [];
   elements.forEach((element, i) => (stays[i] ? groups.at(-1).push(element) : groups.push([element])));
   return groups.map(([first, ...rest]) => (rest.length ? make('span.glued', first, ...rest) : first));

@@ -146,7 +146,7 @@ def test_the_curve_of_a_trained_model_stays_beside_the_next(now: Visit):
                {"type": "cell", "task": "lookup", "column": "random"}, PRUNED)
     assert view.beside == (recorded.recipe_of("lookup", "random"), RECORDED)
     assert act(now, PRUNED | {"gate": 1, "constant": True}).beside == view.beside  # an untrained one has no curve
-    assert [curve["title"] for curve in content(view)["curves"][1:]] == ["Random Synthesizer 40%", "Softmax >99%"]
+    assert [curve["title"] for curve in content(view)["curves"][1:]] == ["Random Synthesizer → 40%", "Softmax → >99%"]
     assert act(now, {"type": "beside", "index": 1}).recipe == RECORDED
     assert act(now, {"type": "set", "name": "task", "value": "count"}).beside == ()
 

@@ -16,9 +16,10 @@ export function sentencePieces({ text, slots }) {
     });
 }
 
-/** Returns a token as it stands in sentences: in quotation marks without letters, because a full stop is hardly visible. */
-export const wordText = label =>
-  /[\p{L}\p{N}]/u.test(tokenText(label)) ? truncate(tokenText(label), 40) : quoteToken(label);
+/** Returns whether a token has no letters: in sentences it stands in quotation marks, because a full stop is hardly visible. */
+export const isSign = label => !/[\p{L}\p{N}]/u.test(tokenText(label));
+
+export const wordText = label => (isSign(label) ? quoteToken(label) : truncate(tokenText(label), 40));
 
 /** Returns a probability or weight as a whole percentage; 0% and 100% only for exact values. */
 export function formatShare(value) {

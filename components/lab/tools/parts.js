@@ -1,12 +1,12 @@
 // Parts of the tools' drawings: headings, sentences with words, bars, tables, choices.
 
-import { formatNumber } from '../../core/format.js';
-import { sentencePieces } from '../../core/stage/sentences.js';
+import { formatNumber, quoteToken } from '../../core/format.js';
+import { isSign, sentencePieces } from '../../core/stage/sentences.js';
 import { make, makeButton, tokenElement } from '../../widgets/dom.js';
 
 /** Creates a word of the text, which browsers must not translate. */
 export const wordElement = (token, className = 'word') =>
-  make('em', { className, translate: false }, tokenElement(token));
+  make('em', { className, translate: false }, isSign(token) ? quoteToken(token) : tokenElement(token));
 
 /** Returns the nodes of a translated sentence; {names} are filled with nodes or strings. */
 export const sentence = (text, slots = {}) =>
