@@ -1,15 +1,16 @@
-"""Claim 2 in dialogues: Synthesizers in the self-attention of encoder and decoder, one training of each type."""
+"""Claim 2 in dialogues: Synthesizers in the self-attention of encoder and decoder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy
 from numpy import ndarray
 
 from models.messages import N_, message
+from studies import per_text
 from studies.bootstrap import error
-from studies.claims import tables
-from studies.claims.contrast import decide, of_texts
-from studies.claims.evidence import Evidence
+from studies.claims import commands, tables
+from studies.claims.contrast import Estimate, Side, decide, of_trainings
+from studies.claims.evidence import Evidence, Metric
 from studies.claims.sources.synthesizer.summaries import COMPARED, INTERVAL, behind, rouge_chart
 from studies.claims.statement import Statement
 from studies.claims.statement_file import stated
@@ -28,7 +29,6 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
               for name, values in rouge.items()}
     checks = [below_in_texts(message("{kind} above softmax", kind=titles[name]), _behind_in_conversations(
         rouge, name, replies)) for name in ALONE]
-    new = _new(rouge, replies, evidence.measured.get("known_replies", {}).get("replies"))
     rows, here = [], N_("here, ROUGE-L")
     for name in COMPARED:
         own = evidence.card(f"dialogue-{name}").get("metric", {})
@@ -42,11 +42,11 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
         "synthesizer-dialogues",
         message("ROUGE-L: {values}", values=tables.each([
             (titles[name], row[here]) for name, row in zip(COMPARED, rows, strict=True)])),
-        decide("synthesizer-dialogues", of_texts(new),
-               checks),
+        decide("synthesizer-dialogues", _new(evidence, replies), checks),
         rows,
         rouge_chart(rouge, errors, titles),
-        f"python -m studies.generated.rouge {' '.join(f'dialogue-{name}' for name in COMPARED)}",
+        commands.full_seeds(f"python -m studies.generated.rouge {' '.join(f'dialogue-{name}' for name in COMPARED)}",
+                            [f"dialogue-{name}" for name in COMPARED]),
         values=tables.each([
             (titles[name], SCORES[name][2]) for name in COMPARED]))
 
@@ -64,15 +64,29 @@ def _measured(evidence: Evidence) -> tuple[dict[str, ndarray], ndarray]:
     return rouge, replies
 
 
-def _new(rouge: Mapping[str, ndarray], replies: ndarray, known: Sequence[int] | None) -> ndarray | None:
-    """Returns ROUGE-L of random and dense minus softmax's on replies that no training text contains, by conversation.
-    """
-    if known is None or not {"softmax", *ALONE} <= {*rouge}:
+def _new(evidence: Evidence, replies: ndarray) -> Estimate | None:
+    """Returns ROUGE-L of random and dense minus softmax's on replies that no training text contains."""
+    known = evidence.measured.get("known_replies", {}).get("replies")
+    if known is None or not len(replies):
         return None
-    is_new = numpy.ones(len(rouge["softmax"]))
+    is_new = numpy.ones(replies.sum())
     is_new[[*known]] = 0
-    difference = (numpy.mean([rouge[name] for name in ALONE], 0) - rouge["softmax"]) * is_new
-    return _by_conversation(difference, replies) / (is_new.sum() / len(replies))
+    counts = _by_conversation(is_new, replies)
+
+    def texts(metric: Metric) -> per_text.Texts:
+        values = per_text.rouge(metric).values
+        if values.shape != is_new.shape:
+            raise KeyError("other replies")
+        return per_text.Texts(_by_conversation(values * is_new, replies) / numpy.maximum(counts, 1), counts)
+
+    def mean(metric: Metric) -> float:
+        return float(numpy.average(texts(metric).values, weights=counts))
+
+    def side(name: str) -> Side:
+        return Side(f"dialogue-{name}", mean, texts)
+
+    return of_trainings(evidence, [side(name) for name in ALONE], [side("softmax")],
+                        [side(name) for name in ("softmax", *ALONE)])
 
 
 def _by_conversation(values: ndarray, replies: ndarray) -> ndarray:
