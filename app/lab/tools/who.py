@@ -29,7 +29,7 @@ def content(view: View, tool: Tool) -> Content:
         controls.append(parts.choice(_("Measure"), {key: _(text) for key, text in MEASURE_NAMES.items()}, measure,
                                      act={"type": "choose", "name": "measure"}, many=True))
     for name, label, chosen, is_optional in (("token", _("Answer"), token["id"], False),
-                                             ("against", _("Against"), against, True)):
+                                             ("against", _("Compared with"), against, True)):
         offered = choice(name, label, view.output, chosen, is_optional)["options"]
         controls.append(parts.choice(label, {str(each["value"]): each["text"].strip() or each["text"]
                                              for each in offered}, str(chosen),
@@ -68,7 +68,7 @@ def _direct(view: View, token: int, against: int) -> tuple[dict[str, ndarray], d
         rest = {name: value - other_rest[name] for name, value in rest.items()}
     total = sum(float(values.sum()) for values in heads.values()) + sum(rest.values())
     about = _("Bars at the unmodified scale; their sum can differ from the logit.") if view.changed else _(
-        "Direct contributions at a constant norm scale, without later layers.")
+        "What each adds directly (norm scale held), not through later layers.")
     return heads, rest, total, about
 
 

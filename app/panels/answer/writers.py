@@ -20,7 +20,7 @@ def choice(name: str, label: str, output: Output, chosen: int, optional: bool) -
     ids += [chosen] if chosen not in (*ids, NONE) else []
     options = [{"value": i, "text": text} for i, text in zip(ids, spelt(output.names[i] for i in ids), strict=True)]
     return {"name": name, "label": label, "value": chosen,
-            "options": [*([{"value": NONE, "text": _("nothing")}] if optional else []), *options]}
+            "options": [*([{"value": NONE, "text": _("no other word")}] if optional else []), *options]}
 
 
 def rest_name(name: str) -> str:
