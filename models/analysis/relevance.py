@@ -67,11 +67,6 @@ class HeadRelevance:
         return float(sum(values.sum() for values in self.rows.values()))
 
     @property
-    def conserved(self) -> float:
-        """The share of the relevance that arrives at the embeddings; 1 without patches, NaN for a total of 0."""
-        return self.arrived / self.total if self.total else float("nan")
-
-    @property
     def nbytes(self) -> int:
         """Memory of the arrays."""
         return sum(values.nbytes for values in (*self.heads.values(), *self.rows.values()))

@@ -120,11 +120,6 @@ class Study:
         return tuple(count for count in self.counts
                      if any(task.at(LEARNED, count, self.heads) for task in self.tasks.values()))
 
-    @property
-    def excluded(self) -> tuple[str, ...]:
-        """The keys of the tasks that do not count; see the module's docstring."""
-        return tuple(key for key, task in self.tasks.items() if not task.is_informative(self.heads))
-
     def drops(self, mode: str, count: int) -> dict[str, float]:
         """Returns task -> relative drop, for the tasks that count and are measured in this condition."""
         by_task = {key: task.drop(mode, count, self.heads) for key, task in self.tasks.items()}

@@ -115,7 +115,7 @@ def test_relevance_does_not_pass_through_a_patch():
     prompt = prompt_of(ids[0]).with_source(prompt_of(ids[1]))
     whole = relevance_of(lab, prompt, HeadPlan(), 8)
     patched = relevance_of(lab, prompt, HeadPlan().patch("self", 1, 0), 8)
-    assert whole.conserved == pytest.approx(1, abs=1e-4) and abs(patched.conserved - 1) > 1e-3
+    assert whole.arrived == pytest.approx(whole.total, rel=1e-4) and abs(patched.arrived / patched.total - 1) > 1e-3
 
 
 def test_shares():

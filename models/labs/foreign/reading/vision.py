@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy
 import torch
-from numpy import ndarray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from models.errors import InputError
@@ -34,10 +33,6 @@ class PicturePrompt(Prompt):
     patches: tuple[int, int] = (0, 0)  # number of rows and of columns of patches
     before: int = 1  # number of tokens before the patches
     seen: bytes = b""  # the picture as the model receives it, as the content of a PNG file
-
-    def over_patches(self, row: ndarray) -> ndarray:
-        """Returns a query's weights (..., M) on the patches, in the shape (..., rows, columns) of the picture."""
-        return row[..., self.before:].reshape(*row.shape[:-1], *self.patches)
 
 
 class PictureReader(TextReader):
