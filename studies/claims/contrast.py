@@ -18,7 +18,7 @@ from typing import Any
 import numpy
 from scipy import optimize, special, stats
 
-from models.messages import listed, message
+from models.messages import N_, listed, message
 from models.storage.damage import broken
 from studies import per_text
 from studies.bootstrap import error
@@ -120,10 +120,12 @@ def decide(key: str, estimate: Estimate | None, checks: Sequence[Check]) -> Verd
     half = estimate.half(POCOCK[looks - 1])
     if word == OPEN:
         needed = trainings_needed(estimate, margin, limit, looks)
-        notes.append(message("about {n} trainings of each model would decide it", n=needed) if needed else
-                     message("more trainings would not decide it"))
+        about = N_("about {n} models would decide it") if own.get("models") else \
+            N_("about {n} trainings of each model would decide it")
+        notes.append(message(about, n=needed) if needed else message("more trainings would not decide it"))
     low, high = sorted(_scaled(sign * (estimate.value + side * half), own) for side in (-1, 1))
-    return Verdict(word, listed(notes, ". "), estimate.trainings, estimate.steps, p, parts=parts,
+    trainings = 0 if own.get("models") else estimate.trainings
+    return Verdict(word, listed(notes, ". "), trainings, estimate.steps, p, parts=parts,
                    value=_scaled(sign * estimate.value, own), low=low, high=high,
                    bound=next(own[name] for name in ("margin", "limit", "least") if name in own),
                    is_limit=limit is not None, unit=message(own.get("unit", "")))

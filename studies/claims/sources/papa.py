@@ -14,7 +14,7 @@ from studies.claims.contrast import Estimate, decide, largest
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.statement_file import stated
-from studies.claims.verdict import FEWEST, NO, UNCLEAR, UNKNOWN, YES, Check, below, fact, of_one_training
+from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, below, fact, of_one_training
 from studies.papa import results
 from studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
 from studies.papa.results import Study, Task
@@ -170,7 +170,7 @@ def _rank(check: Check, trainings: int) -> Estimate | None:
         return None
     least = 1 / math.factorial(min(trainings, FEW))  # probability of one order
     distance = float(norm.isf(min(max(check.p_true, least), 1 - least)))
-    return Estimate(check.value, abs(check.value / distance) if distance else math.inf, trainings=FEWEST)
+    return Estimate(check.value, abs(check.value / distance) if distance else math.inf, trainings=trainings)
 
 
 def _needing(studies: Sequence[Study], limit: float) -> list[Study]:
