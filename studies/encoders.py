@@ -1,4 +1,4 @@
-"""Encoders trained only for studies: softmax in three sizes, and Synthesizers. Only their measurements are released.
+"""Encoders trained only for studies: softmax in several sizes, and Synthesizers. Only their measurements are released.
 
     python -m studies.encoders                   # all; resumes where it was stopped
     python -m studies.encoders small middle      # some
@@ -28,9 +28,12 @@ STEPS, SEED, RATE = 900, 0, 8e-3  # all encoders have the same learning rate, in
 COMPILED = True  # whether to use torch.compile, with which a step is a fifth faster
 # (width, layers) of each size; all have 8 heads per layer
 SIZES = {"small": (96, 2), "middle": (192, 4), "large": (224, 5)}
+# further sizes, added because the statement about better models was open; named WIDTHxLAYERS
+SIZES |= {f"{width}x{layers}": (width, layers) for width, layers in (
+    (64, 1), (64, 2), (96, 1), (96, 3), (128, 2), (128, 3), (160, 2), (160, 3))}
 # attention types that are trained in the middle size
 SYNTHESIZERS = ("random", "dense", "dense-softmax", "random-softmax")
-NAMES = ("middle", "small", *SYNTHESIZERS, "large")
+NAMES = ("middle", "small", *SYNTHESIZERS, "large", *(name for name in SIZES if "x" in name))
 MOMENTS = {"middle": (100, 300, STEPS), "small": (300, STEPS), "large": (300, STEPS)}  # steps of the stored checkpoints
 WEIGHTS, NUMBERS = "model.safetensors", "moment.json"
 
