@@ -94,7 +94,7 @@ class Step:
 
     @property
     def needs(self) -> str:
-        """What the step needs: a `tool`, the `buttons` of the heads, or nothing beside the `picture`."""
+        """The part that the task needs: `tool`, `buttons` (of the heads), or only the `picture`."""
         if "lab" in self.opens and not self.opens["lab"].startswith("head.looks~") or self.done.asks("tool"):
             return "tool"
         return "buttons" if any(map(self.done.asks, ("plan", "constant", "pruned", "half open"))) else "picture"

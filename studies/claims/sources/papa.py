@@ -194,7 +194,8 @@ def _average(evidence: Evidence, studies: Sequence[Study]) -> Statement:
         for study in _needing(studies, AVERAGE)])
     return stated(
         "papa-average",
-        tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies]),
+        tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.heads)))
+                     for study in studies if not study.moment]),
         decide("papa-average", _lost(evidence, studies, 1.0),
                checks),
         _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
@@ -223,7 +224,7 @@ def _most(evidence: Evidence, studies: Sequence[Study]) -> Statement:
         "papa-most",
         tables.each([
             (message("{model}, “{task}”", model=study.title, task=message(task.title)), _percent(drops))
-            for study in studies for task, drops in [max(
+            for study in studies if not study.moment for task, drops in [max(
                 ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
                 key=lambda pair: fmean(pair[1] or [-1.0]))]]),
         decide("papa-most", _worst(evidence, studies),
@@ -244,7 +245,8 @@ def _half(evidence: Evidence, studies: Sequence[Study]) -> Statement:
              N_("all pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
     return stated(
         "papa-half",
-        tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.counts[1]))) for study in studies]),
+        tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.counts[1])))
+                     for study in studies if not study.moment]),
         decide("papa-half", _lost(evidence, studies, 0.5),
                checks),
         rows or [{N_("model"): tables.NOTHING}],
