@@ -8,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from benchmarks.browser.interaction import quantile
-from benchmarks.load.link import resident, server_of
+from benchmarks.load.process import resident, server_of
 from benchmarks.load.visitors import measure as visit
 from tests.browser import ROOT, serve
 

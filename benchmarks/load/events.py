@@ -22,7 +22,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
-from benchmarks.load.link import cpu_seconds, server_of
+from benchmarks.load.process import cpu_seconds, server_of
 from benchmarks.load.soak import hosted, replicas
 from benchmarks.load.visitors import FINISHED, WORDS, queries
 from components.payload import unpack

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import models
-from benchmarks.load.link import resident, server_of
+from benchmarks.load.process import resident, server_of
 from benchmarks.load.soak import Record, Visitor
 from benchmarks.load.visitors import WORDS
 from models import catalogue
