@@ -17,7 +17,7 @@ from tools import import_graph
 def test_there_is_no_import_cycle(graph_of: Callable[[Path], import_graph.Graph]):
     """Neither modules nor packages import each other in a circle. Imports at module level, inside functions and under
     TYPE_CHECKING all count."""
-    assert import_graph.cycles(graph_of(ROOT)) == []
+    assert import_graph.cycle(graph_of(ROOT)) == []
 
 
 def test_imports_follow_the_table():
@@ -52,15 +52,12 @@ def toy(tmp_path: Path) -> Path:
 
 
 def test_the_graph_sees_late_and_type_only_imports(toy: Path):
-    assert import_graph.cycles(import_graph.module_graph(toy)) == [["models.early", "models.late", "models.types_only"]]
+    assert {*import_graph.cycle(import_graph.module_graph(toy))} == {"models.early", "models.late", "models.types_only"}
 
 
-def test_the_table_is_checked_on_any_checkout(toy: Path):
+def test_the_table_is_checked(toy: Path):
     assert import_graph.violations(toy) == ["app/texts.py imports models.alone: app.texts may not",
                                             "models/alone.py imports streamlit: models may not"]
-    assert "imports against the table: 2" in import_graph.as_text(toy)
-    dot = import_graph.as_dot(import_graph.package_graph(toy))
-    assert '"models.early" -> "models.late" [color=red];' in dot and '"app.texts" -> "models.alone";' in dot
 
 
 @pytest.mark.parametrize("module", ["models.plan", "models.kind", "models.prompt", "models.messages"])

@@ -1,8 +1,4 @@
-"""Prints the import graph of the packages, lists cycles, and checks tools/imports.toml.
-
-    python -m tools.import_graph                       # text: packages, cycles, broken rules
-    python -m tools.import_graph --dot | dot -Tsvg     # Graphviz
-    python -m tools.import_graph OLD_CHECKOUT          # the same for another checkout of this repository
+"""Checks the imports of the packages: prints a cycle, and what tools/imports.toml forbids.
 
 Imports at module level, inside functions and under TYPE_CHECKING all count. The lazily imported public names
 in `__init__.pyi` count as well.
@@ -10,10 +6,10 @@ in `__init__.pyi` count as well.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import tomllib
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -67,32 +63,13 @@ def package_graph(root: Path) -> Graph:
     return graph
 
 
-def cycles(graph: Graph) -> list[list[str]]:
-    """Returns the strongly connected components with two or more nodes (Tarjan 1972), each sorted."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    groups: list[list[str]] = []
-
-    def visit(node: str) -> None:
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for other in sorted(graph.get(node, ())):
-            if other not in index:
-                visit(other)
-                low[node] = min(low[node], low[other])
-            elif other in stack:
-                low[node] = min(low[node], index[other])
-        if low[node] == index[node]:
-            group = stack[stack.index(node):]
-            del stack[stack.index(node):]
-            if len(group) > 1:
-                groups.append(sorted(group))
-
-    for node in sorted(graph):
-        if node not in index:
-            visit(node)
-    return sorted(groups)
+def cycle(graph: Graph) -> list[str]:
+    """Returns a cycle, in which each node imports the one before it; empty if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def rules(root: Path) -> Rules:
@@ -122,40 +99,6 @@ def violations(root: Path) -> list[str]:
     return lines
 
 
-def as_dot(graph: Graph) -> str:
-    """Returns the graph in Graphviz's language; edges inside a cycle are red."""
-    group_of = {node: number for number, group in enumerate(cycles(graph)) for node in group}
-    lines = ["digraph imports {", "  rankdir=LR; node [shape=box, fontname=Helvetica];"]
-    for node, others in sorted(graph.items()):
-        lines.append(f'  "{node}";')
-        for other in sorted(others):
-            in_cycle = node in group_of and group_of[node] == group_of.get(other)
-            lines.append(f'  "{node}" -> "{other}"{" [color=red]" if in_cycle else ""};')
-    return "\n".join([*lines, "}"])
-
-
-def as_text(root: Path) -> str:
-    """Returns a report: packages with their imports, cycles of modules and packages, broken rules."""
-    graph, files = package_graph(root), modules(root)
-    lines = [f"{len(files)} modules, {len(graph)} packages", ""]
-    lines += [f"{node} -> {', '.join(sorted(others)) or 'nothing'}" for node, others in sorted(graph.items())]
-    for title, groups in (("modules", cycles(module_graph(root))), ("packages", cycles(graph))):
-        lines += ["", f"cycles of {title}: {len(groups)}"]
-        lines += [f"  {len(group)}: {', '.join(group)}" for group in groups]
-    broken = violations(root)
-    lines += ["", f"imports against the table: {len(broken)}", *(f"  {line}" for line in broken)]
-    return "\n".join(lines)
-
-
-def main() -> None:
-    """Prints the report or the graph of a checkout."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", nargs="?", type=Path, default=ROOT,
-                        help="folder of a checkout; this one if left out")
-    parser.add_argument("--dot", action="store_true", help="Graphviz in place of text")
-    arguments = parser.parse_args()
-    print(as_dot(package_graph(arguments.checkout)) if arguments.dot else as_text(arguments.checkout))
-
-
 if __name__ == "__main__":
-    main()
+    faults = [*cycle(module_graph(ROOT)), *cycle(package_graph(ROOT)), *violations(ROOT)]
+    print("\n".join(faults) or "all imports follow the table")
