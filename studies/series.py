@@ -18,7 +18,8 @@ _SERIES = {
                                                                                                               2),
     "source, log n": ("log-n", 3), "source, 1/√d": ("softmax", 3)}
 # series of the encoders of studies/encoders.py
-_ENCODERS = {"small": (2, 3), "middle": (4, 1), "large": (5, 4)}
+_ENCODERS = {"small": (2, 3), "middle": (4, 1), "large": (5, 4)} | {size: (colour, 5) for colour, size in enumerate((
+    "64x1", "64x2", "96x1", "96x3", "128x2", "128x3", "160x2", "160x3"))}
 _STYLES = {f"masked-{size}{moment}": style for size, style in _ENCODERS.items() for moment in ("", "-900")}
 _REFERENCE = "ln n"  # the beginning of the name of a bound
 
