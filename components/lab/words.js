@@ -41,6 +41,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
       button.classList.toggle('special', special[index]);
       button.classList.toggle('slot', isSlot(tokens[index]));
       button.classList.toggle('glue', index > 0 && !gaps[index]);
+      button.classList.toggle('goes-on', index + 1 < tokens.length && !gaps[index + 1]);
     });
     setAttribute(element, 'dir', flowsLeftward(tokens) ? 'rtl' : 'ltr');
     arrange(tokens);
