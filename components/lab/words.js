@@ -27,6 +27,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
   let built = '';
   let isSplit = false;
   let isWrapped = false;
+  let gaps = []; // whether a gap precedes each token
   let patches = null; // {columns, before} of a picture, whose patches are the words
 
   const build = tokens => {
@@ -36,7 +37,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
       return { button, share };
     });
     const special = tokens.map((_token, index) => isSpecialToken(tokens, index));
-    const gaps = wordGaps(tokens);
+    gaps = wordGaps(tokens);
     words.forEach(({ button }, index) => {
       button.classList.toggle('special', special[index]);
       button.classList.toggle('slot', isSlot(tokens[index]));
@@ -50,7 +51,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
   const arrange = tokens => {
     const buttons = words.map(({ button }) => button);
     // in one line the pieces of a word stand together; in several, only no line begins with a full stop
-    const stays = isWrapped ? joinsPrevious(tokens) : wordGaps(tokens).map((gap, index) => index > 0 && !gap);
+    const stays = isWrapped ? joinsPrevious(tokens) : gaps.map((gap, index) => index > 0 && !gap);
     element.replaceChildren(...(patches ? buttons : [...joinElements(stays, buttons), ...(isWrapped ? tail : [])]));
     if (!isWrapped) element.after(...tail);
   };

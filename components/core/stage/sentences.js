@@ -16,9 +16,10 @@ export function sentencePieces({ text, slots }) {
     });
 }
 
-/** Returns whether a token has no letters: in sentences it stands in quotation marks, because a full stop is hardly visible. */
+/** Returns whether a token has neither letters nor digits. */
 export const isSign = label => !/[\p{L}\p{N}]/u.test(tokenText(label));
 
+/** Returns a token as it stands in sentences: a sign in quotation marks, because a full stop alone is hardly visible. */
 export const wordText = label => (isSign(label) ? quoteToken(label) : truncate(tokenText(label), 40));
 
 /** Returns a probability or weight as a whole percentage; 0% and 100% only for exact values. */
