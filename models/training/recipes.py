@@ -106,8 +106,8 @@ _translation = PairRecipe(_pair_config(TranslationReader),
 # eight hours on one core, and would take thirty-six hours with five passes.
 _one_pass: dict[str, Any] = {"steps": 800, "warmup": 100}
 # 1.6 passes (summary) and 1.3 passes (dialogue) over the pairs take an hour on half a core. The learning rate is the
-# one that the sweeps of translation and dialogue chose for all their attention types; the models have the same shape. The models are
-# not compiled, because compilation takes a minute per shape of batches and saves only a sixth of the time of a step.
+# one that the sweeps of translation and dialogue chose for all their attention types; the models have the same shape.
+# They are not compiled: compilation takes a minute per shape of batches and saves only a sixth of the time of a step.
 _summary = replace(_translation, steps=1600, learning_rate=8e-3, warmup=100, compiled=False,
                    config=_pair_config(SummaryReader))
 _dialogue = replace(_summary, steps=1200, config=_pair_config(DialogueReader))
