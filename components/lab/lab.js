@@ -236,6 +236,7 @@ function paint(state, data) {
       answer.show(data, shown);
     }
   }
+  root.classList.toggle('text-wraps', Boolean(root.querySelector('.wraps')));
   for (const picture of pictures) picture.show(data, view, shown, state.draws);
   legend.show(data, view, pictures.at(-1));
   state.draws = false;

@@ -7,7 +7,15 @@ import { LONG, SMALLEST, WORD_SIZE, wordSize } from '../core/stage/drawing.js';
 import { formatShare } from '../core/stage/sentences.js';
 import { hiddenWords, numberedWords, SHOWN } from '../core/stage/weights.js';
 import { _ } from '../core/texts.js';
-import { joinElements, make, measureFrom, setAttribute, setText, tokenElement } from '../widgets/dom.js';
+import {
+  joinElements,
+  make,
+  measureFrom,
+  setAttribute,
+  setText,
+  tokenElement,
+  updateChildren,
+} from '../widgets/dom.js';
 
 const isSlot = token => token.trim() === '[MASK]';
 
@@ -23,7 +31,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
     'aria-label': isMemory ? _('The memory') : row === 'text' ? _('The text') : _('The written text'),
   });
   const strip = createStrip(state, row);
-  let words = []; // {button, share}
+  let words = []; // {token, button, share}
   let built = '';
   let isSplit = false;
   let isWrapped = false;
@@ -31,10 +39,12 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
   let patches = null; // {columns, before} of a picture, whose patches are the words
 
   const build = tokens => {
+    const old = patches ? [] : words; // a letter changes few words: the others keep their elements
     words = tokens.map((token, index) => {
+      if (old[index]?.token === token) return old[index];
       const share = make('span.weight');
       const button = make('button.word', { dataset: { index } }, tokenElement(token), share);
-      return { button, share };
+      return { token, button, share };
     });
     const special = tokens.map((_token, index) => isSpecialToken(tokens, index));
     gaps = wordGaps(tokens);
@@ -52,7 +62,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
     const buttons = words.map(({ button }) => button);
     // in one line the pieces of a word stand together; in several, only no line begins with a full stop
     const stays = isWrapped ? joinsPrevious(tokens) : gaps.map((gap, index) => index > 0 && !gap);
-    element.replaceChildren(...(patches ? buttons : [...joinElements(stays, buttons), ...(isWrapped ? tail : [])]));
+    updateChildren(element, patches ? buttons : [...joinElements(stays, buttons), ...(isWrapped ? tail : [])]);
     if (!isWrapped) element.after(...tail);
   };
   const wrap = (wraps, tokens) => {

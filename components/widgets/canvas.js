@@ -4,8 +4,8 @@ import { matrixPixels } from '../core/attention/scales.js';
 
 /** Paints a matrix into a canvas, one pixel per cell; see matrixPixels for `step`. */
 export function paintMatrix(canvas, rows, columns, table, step) {
-  canvas.width = columns;
-  canvas.height = rows;
+  if (canvas.width !== columns) canvas.width = columns; // a canvas that gets a size is laid out again
+  if (canvas.height !== rows) canvas.height = rows;
   const context = canvas.getContext('2d');
   const image = context.createImageData(columns, rows);
   new Uint32Array(image.data.buffer).set(matrixPixels(rows, columns, table, step));

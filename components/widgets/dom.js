@@ -100,7 +100,22 @@ export function tokenElement(token) {
 export function joinElements(stays, elements) {
   const groups = [];
   elements.forEach((element, i) => (stays[i] ? groups.at(-1).push(element) : groups.push([element])));
-  return groups.map(([first, ...rest]) => (rest.length ? make('span.glued', first, ...rest) : first));
+  return groups.map(group => {
+    const [{ parentElement }] = group;
+    if (group.length === 1) return group[0];
+    const isJoined = parentElement?.matches('.glued') && group.length === parentElement.childElementCount;
+    return isJoined && group.every((each, i) => each === parentElement.children[i])
+      ? parentElement
+      : make('span.glued', ...group);
+  });
+}
+
+/** Replaces the children of an element from the first one that differs: the browser styles moved elements again. */
+export function updateChildren(element, children) {
+  const same = children.findIndex((child, i) => child !== element.childNodes[i]);
+  const kept = same < 0 ? children.length : same;
+  [...element.childNodes].slice(kept).forEach(node => node.remove());
+  element.append(...children.slice(kept));
 }
 
 /** Returns the pointer's position in an element, in px of the element, which large type zooms. */
