@@ -89,23 +89,9 @@ function create(state) {
   const places = make('nav.places', { 'aria-label': _('Places') });
   const tabs = make('nav.tabs', { 'aria-label': _('Places') });
   const languages = make('span.languages');
-  const bar = make(
-    'div.place.bar',
-    brand,
-    places,
-    make(
-      'div.right',
-      { role: 'group', 'aria-label': _('State') },
-      lost,
-      find,
-      undo,
-      redo,
-      share,
-      languages,
-      theme.element,
-      more.element,
-    ),
-  );
+  const right = make('div.right', { role: 'group', 'aria-label': _('State') });
+  right.append(lost, find, undo, redo, share, languages, theme.element, more.element);
+  const bar = make('div.place.bar', brand, places, right);
   const link = outerLink('', '');
   const line = make('p.line', { hidden: true }, make('span'), link);
   state.root.append(bar, line, tabs, sharing.dialog);

@@ -2,7 +2,7 @@
 // tool, and the tools as questions.
 
 import { scopeName } from '../core/head_state.js';
-import { formatShare, shortHead, wordText } from '../core/stage/sentences.js';
+import { formatShare, shortHead } from '../core/stage/sentences.js';
 import { firstTool, openTool, SCOPES, settingOf, THINGS, thingOfTool } from '../core/stage/tools.js';
 import { currentView } from '../core/stage/view.js';
 import { _ } from '../core/texts.js';
@@ -80,20 +80,14 @@ export function createInspector(state) {
     send({ type: 'pin', name: key, on: !data.pins?.some(tool => tool.key === key) });
   });
   const pins = make('div.pins', { style: PINS });
-  const element = make(
-    'section.inspector',
-    { 'aria-label': _('The selection and its tools') },
-    make('div.tabline', things, reset, pin, widen),
-    side.element,
-    view,
-    tools,
-  );
+  const tabline = make('div.tabline', things, reset, pin, widen);
+  const element = make('section.inspector', { 'aria-label': _('The selection and its tools') });
   const unfold = key => {
     state.unfolded = data.lesson?.place; // the step that shows more than it needs
     open(key);
   };
   const palette = createPalette(unfold);
-  element.append(pins, palette.element, wide);
+  element.append(tabline, side.element, view, tools, pins, palette.element, wide);
   offerTools(() => data && state.openPalette());
 
   const openThing = thing => {
@@ -177,12 +171,9 @@ export function createInspector(state) {
         const arrays = { ...data.arrays, ...Object.fromEntries(own.map(([name, array]) => [name.slice(5), array])) };
         const { draw } = drawingOf(tool.key.split('.')[1]) ?? { draw: drawComposed };
         const place = make('div', { className: `drawing ${tool.key.split('.')[1]}` });
+        const api = apiOf(now, tool.key, tool, () => undefined, arrays);
         if (tool.message) place.append(note(tool.message));
-        else
-          draw(
-            place,
-            apiOf(now, tool.key, tool, () => undefined, arrays),
-          );
+        else draw(place, api);
         const off = () => send({ type: 'pin', name: tool.key, on: false });
         const remove = button('✕', off);
         remove.setAttribute('aria-label', _('Remove figure {n}', { n: index + 1 }));
@@ -306,7 +297,7 @@ function tabName(thing, data, now) {
       const rows = data.answer?.rows;
       if (!rows?.length) return { text: _('Answer') };
       const { label, after } = rows.reduce((best, row) => (row.after > best.after ? row : best));
-      return { text: _('Answer'), word: wordText(label), share: ` ${formatShare(after)}` };
+      return { text: _('Answer'), word: label, share: ` ${formatShare(after)}` };
     }
   }
 }

@@ -96,25 +96,23 @@ export function tokenElement(token) {
   return make('bdi', text, ...(part ? [make('span.part', { textContent: part })] : []));
 }
 
-/** Puts each element that stays beside the one before it into a span with it. */
+/** Puts each element that stays beside the one before it into a span with it; a span with these elements stays. */
 export function joinElements(stays, elements) {
   const groups = [];
   elements.forEach((element, i) => (stays[i] ? groups.at(-1).push(element) : groups.push([element])));
   return groups.map(group => {
-    const [{ parentElement }] = group;
     if (group.length === 1) return group[0];
-    const isJoined = parentElement?.matches('.glued') && group.length === parentElement.childElementCount;
-    return isJoined && group.every((each, i) => each === parentElement.children[i])
-      ? parentElement
-      : make('span.glued', ...group);
+    const span = group[0].closest('.glued');
+    const isSame = span?.childElementCount === group.length && group.every((each, i) => each === span.children[i]);
+    return isSame ? span : make('span.glued', ...group);
   });
 }
 
 /** Replaces the children of an element from the first one that differs: the browser styles moved elements again. */
 export function updateChildren(element, children) {
-  const same = children.findIndex((child, i) => child !== element.childNodes[i]);
-  const kept = same < 0 ? children.length : same;
-  [...element.childNodes].slice(kept).forEach(node => node.remove());
+  let kept = 0;
+  while (kept < children.length && children[kept] === element.childNodes[kept]) kept += 1;
+  while (element.childNodes.length > kept) element.lastChild.remove();
   element.append(...children.slice(kept));
 }
 
