@@ -75,6 +75,11 @@ def _block(view: View, kind: Kind, arrays: dict[str, ndarray]) -> dict[str, Any]
             encoded(view.layer(kind=kind.name).weights[:, look])[None]
     if kind.name in trace.gates and kind.query_row == view.kind.query_row:
         arrays[f"gates.{kind.name}"] = trace.gates[kind.name][:, :, view.look].astype(numpy.float32)
+    elif kind.query_row == view.kind.query_row and kind.attention.is_distribution and view.changed:
+        maps = [each.weights[kind.name] for each in view.traces if isinstance(each, Trace)]
+        if len(maps) == 2 and maps[0].shape == maps[1].shape:
+            moved = abs(maps[1][:, :, view.look] - maps[0][:, :, view.look]).sum(-1) / 2  # the share of other words now
+            arrays[f"moved.{kind.name}"] = moved.astype(numpy.float32)
     closed = [[(kind.name, layer, head) in lab.closed for head in range(kind.heads)] for layer in range(kind.layers)]
     return {"kind": kind.name, "title": _(kind.title), "layers": kind.layers, "heads": kind.heads,
             "causal": kind.causal, "queries": kind.query_row, "keys": kind.key_row, "side": list(tiles.shape[2:]),

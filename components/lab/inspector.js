@@ -217,8 +217,9 @@ export function createInspector(state) {
     const key = openTool(data, waiting);
     const thing = key ? thingOfTool(key) : now.thing;
     if (key) last[thing] = key;
-    element.dataset.thing = thing;
     showTabs(now, thing);
+    if (element.dataset.thing !== thing) things.scrollLeft = tabs[THINGS.indexOf(thing)].offsetLeft - 40; // on phones
+    element.dataset.thing = thing;
     side.show(data, now, thing);
     showTools(key, thing);
     const old = JSON.stringify(state.overlay);

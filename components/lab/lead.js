@@ -98,9 +98,10 @@ export function createLegend(state) {
   const unit = entry(make('i.unit'), name(_('1 logit')));
   const chance = entry(svgElement(LINE), make('span'));
   const before = entry(make('i.tick'), name(_('before')));
+  const moved = entry(make('i.tick', { style: { width: '18px', height: '3px' } }), name(_('attention that moved')));
   const message = entry();
-  const parts = [attention, entry(contributions), pushes, unit, entry(guesses), chance, training, before, message];
-  const element = make('div.legend', ...parts);
+  const parts = [attention, entry(contributions), pushes, unit, entry(guesses), chance, training];
+  const element = make('div.legend', ...parts, before, moved, message);
   return {
     element,
     show(data, { marks }, { unit: px }) {
@@ -123,10 +124,8 @@ export function createLegend(state) {
       chance.hidden = !lens;
       if (lens) setText(chance.lastElementChild, _('chance of {word} here', { word: tokenText(lens.token) }));
       before.style.visibility = data.changed ? '' : 'hidden';
-      const reasons = [
-        marks.contributions ? data.contributions?.message : '',
-        marks.guesses ? data.guesses?.message : '',
-      ];
+      moved.hidden = !Object.keys(data.arrays).some(key => key.startsWith('moved.'));
+      const reasons = ['contributions', 'guesses'].map(mark => marks[mark] && data[mark]?.message);
       setText(message, [...new Set(reasons.filter(Boolean))].join(' '));
       message.hidden = !message.textContent;
     },

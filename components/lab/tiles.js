@@ -94,13 +94,8 @@ export function showLayer(row, data, view, shown, state, narrow) {
     for (const [name, is] of Object.entries(classes)) button.classList.toggle(name, Boolean(is));
     setText(badge, pruned ? _('off') : gate < 1 ? formatShare(gate) : constant ? '=' : patched ? 'P' : '');
     if (gate > 0 && gate < 1) level.style.height = `${100 * gate}%`;
-    button.tabIndex = (
-      selection.scope === 'head'
-        ? on
-        : mine && head === selection.head && row.layer === selection.layer
-    )
-      ? 0
-      : -1;
+    const isMain = mine && head === selection.head && row.layer === selection.layer;
+    button.tabIndex = (selection.scope === 'head' ? on : isMain) ? 0 : -1;
     setAttribute(button, 'aria-pressed', on);
     setAttribute(
       button,
@@ -110,9 +105,12 @@ export function showLayer(row, data, view, shown, state, narrow) {
     const index = row.layer * kind.heads + head;
     const gates = data.arrays[`gates.${row.kind}`]?.data;
     const stubs = narrow ? data.arrays[`stubs.${row.kind}`]?.data : null; // a phone has no room for bars beside the tiles
-    bar.hidden = !gates && !stubs;
-    if (!bar.hidden) bar.style.setProperty('--gate', stubs ? Math.min(1, Math.abs(stubs[index])) : gates[index]);
-    bar.style.background = stubs ? `var(--${stubs[index] < 0 ? 'against' : 'accent'})` : '';
+    const moved = gates ? null : data.arrays[`moved.${row.kind}`]?.data;
+    const length = stubs ? Math.min(1, Math.abs(stubs[index])) : (gates ?? moved)?.[index];
+    bar.hidden = length === undefined;
+    if (!bar.hidden) bar.style.setProperty('--gate', length);
+    bar.style.background = stubs ? `var(--${stubs[index] < 0 ? 'against' : 'accent'})` : moved ? 'var(--ink)' : '';
+    cell.title = moved ? `${_('attention that moved')}: ${formatShare(length)}` : '';
     cell.classList.toggle('awaited', heads[head].touched);
   });
 }

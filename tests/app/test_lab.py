@@ -71,6 +71,15 @@ def test_contributions_and_guesses_take_no_pass_of_their_own(model: str, request
                               next(o for o in trace.outputs if o.position == position).distribution, atol=1e-5)
 
 
+def test_bars_below_tiles_are_the_share_of_attention_that_a_change_moved():
+    view = view_of("stories-selective", HeadPlan().gate("self", 1, 2, 0.0))
+    moved = picture.content(view)[1]["moved.self"]
+    old, new = (trace.weights["self"][:, :, view.look].astype(float) for trace in view.traces)
+    assert moved == pytest.approx(numpy.maximum(new - old, 0).sum(-1), abs=1e-6)  # what words gained, others lost
+    assert not moved[:2].any() and moved[2:].all() and moved.max() <= 1
+    assert not any(name.startswith("moved") for name in picture.content(view_of("stories-selective"))[1])
+
+
 @pytest.mark.parametrize("model", ["stories-selective", "masked-softmax", "assignment-log-n", "translation-softmax",
                                    "masked-gau-softmax", "masked-gau-relu2"])
 def test_tiles_are_the_patterns_after_the_plan(model: str):

@@ -133,11 +133,13 @@ def test_contributions_sum_to_the_logit_and_pruned_heads_contribute_nothing():
     token = view.tokens[0]
     heads, rest = after.contributions(token, before.writes)
     parts = _content("answer.who", LAYER)["parts"]
-    grid = next(part for part in parts if part["part"] == "row" and part["look"] == "duo who")["parts"][0]["parts"][0]
+    grids, bars = next(part for part in parts if part["part"] == "row" and part["look"] == "duo who")["parts"]
+    grid = grids["parts"][0]
     assert not numpy.any(grid["values"][2])
     assert numpy.sum(grid["values"]) == pytest.approx(heads["self"].sum(), abs=1e-3)
-    shown = f"{heads['self'].sum() + sum(rest.values()):+.2f}".replace("-", "−")
-    assert shown in parts[0]["small"]
+    total = heads["self"].sum() + sum(rest.values())
+    assert sum(row["value"] for row in bars["rows"]) == pytest.approx(total, abs=1e-3)
+    assert f"{total:+.2f}".replace("-", "−") in parts[0]["small"]
 
 
 def test_matches_have_the_softmax_of_the_attention():

@@ -26,7 +26,7 @@ def table() -> dict[str, Any]:
     return {"columns": columns, "rows": rows,
             "about": _("Share of right answers after {n:,} steps of training. Press one to watch.",
                        n=STEPS),
-            "note": _("Small numbers: 90% interval (t distribution) over three seeds, or the number written.")}
+            "note": _("Small numbers: 90% interval over three seeds, or the number written.")}
 
 
 def _cell(values: list[float]) -> dict[str, Any]:
@@ -34,10 +34,10 @@ def _cell(values: list[float]) -> dict[str, Any]:
     if not values:
         return {"share": "–", "part": 0, "range": _("not trained")}
     mean, low, high = recorded.interval(values)
-    lines = [" – ".join(dict.fromkeys((share(low), share(high))))] if len(values) > 1 else []
+    parts = [" – ".join(dict.fromkeys((share(low), share(high))))] if len(values) > 1 else []
     if len(values) != USUAL:
-        lines.append(ngettext("{n} seed", "{n} seeds", len(values)))
-    return {"share": share(mean), "part": mean, "range": "\n".join(lines)}
+        parts.append(ngettext("{n} seed", "{n} seeds", len(values)))
+    return {"share": share(mean), "part": mean, "range": " · ".join(parts)}
 
 
 def right_answer(task: Task) -> str:
