@@ -78,9 +78,11 @@ function drawArc({ words, arc }) {
   const [x, y] = [most.left + most.width / 2 - frame.left, most.bottom - frame.top].map(value => value * zoom);
   const [endX, endY] = [looks.left + looks.width / 2 - frame.left, looks.top - frame.top].map(value => value * zoom);
   const bend = Math.max(14, (endY - y) * 0.62);
-  const isNear = endY > y && endY - y < 130; // with more lines between them the arc would cross words
-  const d = `M${px(x)} ${px(y + 1)}C${px(x)} ${px(y + bend)} ${px(endX)} ${px(endY - bend)} ${px(endX)} ${px(endY)}`;
-  arc.firstChild.setAttribute('d', isNear ? d : '');
+  const curve = `C${px(x)} ${px(y + bend)} ${px(endX)} ${px(endY - bend)} ${px(endX)} ${px(endY)}`;
+  // with more lines between the words, the line passes at the left of them
+  const around = `v5q0 8 -8 8H0q-8 0 -8 8V${px(endY - 22)}q0 8 8 8H${px(endX - 8)}q8 0 8 8V${px(endY)}`;
+  const d = `M${px(x)} ${px(y + 1)}${endY - y < 130 ? curve : around}`;
+  arc.firstChild.setAttribute('d', endY > y ? d : '');
 }
 
 export const start = defineComponent({ create, update, destroy: ({ unfollow }) => unfollow() });
