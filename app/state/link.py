@@ -27,7 +27,8 @@ FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
              "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 # The first state of a new visitor; tests/app/test_opening.py checks the measurements for which it was chosen.
 FIRST_VISIT = FIRST_LAB | {"page": START}
-FIRST_HEADS = {"translation": Selection(2, 4, kind="cross")}  # family -> the head that is seen first
+# family -> the head that is seen first: one that aligns, one that finds the value, one that reads the word before
+FIRST_HEADS = {"translation": Selection(2, 4, kind="cross"), "assignment": Selection(1, 1), "masked": Selection(1, 2)}
 
 
 def returning(present: LabState, last: LabState | None, model: str) -> LabState:
@@ -40,7 +41,8 @@ def returning(present: LabState, last: LabState | None, model: str) -> LabState:
         return present.with_model(model)
     if last is None:
         state = present.with_model(model)
-        return replace(state, selection=FIRST_HEADS.get(catalogue.find(model).task.name, state.selection))
+        first = FIRST_HEADS.get(catalogue.find(model).task.name, state.selection)
+        return replace(state, selection=first.within(state.shape))
     seen = {field.attribute: getattr(present, field.attribute) for field in FIELDS if is_kept(field.attribute)}
     return replace(last, **seen).with_model(model)
 

@@ -250,6 +250,8 @@ def test_returning_to_a_family_restores_its_state():
     assert history.present.text == "A red ball"
     history.go_to_model("translation-random")
     assert history.present.selection == Selection(2, 4, kind="cross")  # a head that aligns
+    history.go_to_model("masked-gau-softmax")
+    assert history.present.selection == Selection(1, 0)  # of the one head that its layers have
 
 
 def test_the_families_that_are_remembered_are_few(monkeypatch):
