@@ -41,6 +41,11 @@ def test_the_first_sentence_says_what_the_head_does():
     assert [button["event"] for button in page["buttons"]] == [{"type": "plan", "plan": str(HEAD)}]
 
 
+def test_a_link_to_a_lesson_that_does_not_exist_says_so():
+    assert sent(opened(lesson="pruning.2"), "start")[0]["about"] == \
+        "The link's lesson step “pruning.2” does not exist."
+
+
 def test_without_the_head_the_answer_stays_but_less_surely():
     page = shown(plan=str(HEAD))
     label, chance = answer(HEAD)

@@ -39,7 +39,7 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     was, now = (f"{float(each.distribution[token]):.0%}" for each in (old, new))
     return [start.part(
         key="start", title=_("What does a model look at before it answers?"),
-        about=_("A small language model guesses the next word."),
+        about=" ".join(map(_, problems)) or _("A small language model guesses the next word."),
         words=[{"text": text, "weight": round(float(weight), 4)}
                for text, weight in zip(spelt(before.tokens), row, strict=True)],
         answer=spelt([new.names[token]])[0],
