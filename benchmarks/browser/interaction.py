@@ -151,14 +151,14 @@ def _choose(page: Page, model: str) -> None:
 
 
 def count_bytes(page: Page) -> list[int]:
-    """Records the sizes of the server's websocket messages, and of the responses of the events route."""
+    """Records the sizes of the server's websocket messages, and of the compressed responses of the events route."""
     sizes: list[int] = []
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
     # The payload of a binary frame is base64: four characters for three bytes.
     session.on("Network.webSocketFrameReceived",
                lambda event: sizes.append(len(event["response"]["payloadData"]) * 3 // 4))
-    session.on("Network.dataReceived", lambda event: sizes.append(event["dataLength"]))
+    session.on("Network.dataReceived", lambda event: sizes.append(event["encodedDataLength"]))
     return sizes
 
 

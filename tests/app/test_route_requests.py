@@ -1,11 +1,13 @@
 """Tests of requests to the events route: forged bodies, limits, links, and visits that have ended."""
 
 import json
+import zlib
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from app import route
@@ -116,6 +118,17 @@ def test_long_work_has_a_turn_of_its_own(client: TestClient, monkeypatch: pytest
         monkeypatch.setattr(route, "answer", lambda *args: (route._blocks([b"maps"]), [late]))
         first, last = pieces(client.post(address, content=body).content)
         assert first == b"maps" and unpack(last)[0] == {"again": 1000}
+
+
+@pytest.mark.parametrize("accepted", ["gzip, deflate, br", "identity"])
+def test_each_block_of_a_response_can_be_read_when_it_arrives(accepted: str):
+    block, is_packed = route._blocks([b"maps" * 999]), "deflate" in accepted
+    encoded, headers = route._encoder(Request({"type": "http", "headers": [(b"accept-encoding", accepted.encode())]}))
+    assert headers["Content-Encoding"] == ("deflate" if is_packed else "identity")
+    read = zlib.decompressobj().decompress if is_packed else bytes
+    for is_last in (False, False, True):
+        sent = encoded(block, is_last)
+        assert read(sent) == block and (len(sent) < len(block) / 2) is is_packed
 
 
 def opening(number: int, text: str, kind: str = "open") -> tuple[str, dict[str, Any]]:
