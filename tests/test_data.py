@@ -11,8 +11,8 @@ import pytest
 from models.storage.datasets import DATA, files
 
 SETS = ("banking77", "blimp", "broad_twitter_corpus", "hellaswag_activitynet", "ntsb_probable_cause", "snips",
-        "standard_ebooks_children", "synthetic_persona_chat", "tatoeba_deu_eng", "tinystories_excerpt",
-        "tinystories_next_sentence", "ud_english_ewt", "wnut17")
+        "snli_small", "standard_ebooks_children", "synthetic_persona_chat", "tatoeba_deu_eng", "tatoeba_paraphrase",
+        "tinystories_excerpt", "tinystories_next_sentence", "ud_english_ewt", "wnut17")
 MEGABYTES = 26  # size limit of the data folder, because many people clone the repository only to look at it
 
 

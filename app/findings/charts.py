@@ -84,8 +84,9 @@ def _constant(key: str) -> Iterator[dict[str, Any]]:
     """Yields the score of each frozen encoder against the number of its constant heads."""
     for study in studies_of_papa() if key in DROPS or key in TASKS else ():
         if key in DROPS:
-            drops = {mode: [(count, mean, deviation(study.mean_drop_by_seed(mode, count))) for count in study.counts
-                            if (mean := study.mean_drop(mode, count)) is not None and study.has(mode)] for mode in WAYS}
+            own = study.of_tasks()
+            drops = {mode: [(count, mean, deviation(own.mean_drop_by_seed(mode, count))) for count in study.counts
+                            if (mean := own.mean_drop(mode, count)) is not None and study.has(mode)] for mode in WAYS}
             spec = drop_curves.spec(drops, _("Relative drop, mean of the tasks"), AVERAGE, MOST, 0)
             yield _figure(study.title, spec_of(spec), _("Relative drop with constant heads"), study.name, "constant",
                           _(PAPA_NOTE))

@@ -10,7 +10,7 @@ MODEL is one of our models, a Hub address, a folder as transformers saves it, or
 studies/encoders.py, which has to be trained first. Tasks are independent jobs: --processes 2 runs two
 at a time. Intermediate results are stored in runs/papa, and a study that is stopped resumes from there.
 The command writes studies/measurements/NAME.papa.json and, for typed texts,
-studies/probes/NAME/TASK.safetensors. Training checkpoints get no probe files, because no page can load them.
+studies/probes/NAME/TASK.safetensors. Pairs of sentences and training checkpoints get no probe files: no page has them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from studies.papa.features import LIMIT, Cache
 from studies.papa.probe_modes import MODES, SEEDS, Condition, conditions, endpoints
 from studies.papa.results import KIND
 from studies.papa.study import TaskStudy
-from studies.papa.tasks.corpora import CORPORA
+from studies.papa.tasks.corpora import CORPORA, JUDGED
 
 
 def main() -> None:
@@ -81,7 +81,7 @@ def main() -> None:
     moment = {"moment": encoders.numbers_of(arguments.model, arguments.runs)} if is_moment else {}
     write(lab, name, name if Path(arguments.model).is_dir() else arguments.model, command, studies, moment)
     if not is_moment:
-        shipped.write(name, folder, studies)
+        shipped.write(name, folder, [study for study in studies if study.key in JUDGED])
 
 
 def _address(model: str, name: str | None) -> str:

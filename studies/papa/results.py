@@ -19,7 +19,7 @@ import numpy
 from models.analysis.head_measures import chance_of_rank, spearman
 from studies import store
 from studies.papa.probe_modes import LEARNED, RANDOM, REMOVED, SEEDS, head_counts
-from studies.papa.tasks.corpora import CORPORA
+from studies.papa.tasks.corpora import CORPORA, JUDGED
 
 KIND = "papa"
 MODELS = 3  # smallest number of trainings for which the rank correlation is judged or shown
@@ -157,8 +157,8 @@ class Study:
         """True if every task has scores for the learned order at every number of heads."""
         return all(task.at(LEARNED, count, self.heads) for task in self.tasks.values() for count in self.counts)
 
-    def of_tasks(self, keys: Collection[str]) -> Study:
-        """Returns the study restricted to some tasks."""
+    def of_tasks(self, keys: Collection[str] = JUDGED) -> Study:
+        """Returns the study restricted to some tasks, by default to those that statements are about."""
         return replace(self, tasks={key: task for key, task in self.tasks.items() if key in keys})
 
 
@@ -183,7 +183,7 @@ class Ranked:
 
 def ranked(studies: Iterable[Study]) -> Ranked:
     """Returns the rank correlation of score and drop."""
-    chosen = [study for study in studies if 2 * len(study.tasks) > len(CORPORA)]
+    chosen = [study for study in studies if 2 * len(study.tasks) > len(JUDGED)]
     common = set.intersection(*(set(study.drops(LEARNED, 0)) for study in chosen)) if chosen else set()
     points = tuple(sorted(((study, quality, drop) for study in (whole.of_tasks(common) for whole in chosen)
                            if (quality := study.quality) is not None

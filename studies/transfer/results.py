@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from studies.papa.results import deviation
-from studies.papa.tasks.corpora import CORPORA
+from studies.papa.tasks.corpora import CORPORA, JUDGED
 from studies.transfer.transfer_study import MODELS, PRUNED, WAYS
 
 
@@ -52,14 +51,8 @@ def _encoder(kind: str, study: Mapping[str, Any]) -> Encoder:
 
 
 def common(encoders: Mapping[str, Encoder], way: str) -> list[str]:
-    """Returns the tasks that every encoder was measured on and in which each seed of softmax scores above the controls.
-    """
+    """Returns the judged tasks of every encoder in which each seed of softmax scores above the controls."""
     known = [encoder for encoder in encoders.values() if encoder.tasks]
-    return [key for key in CORPORA if known and all(key in encoder.tasks for encoder in known)
+    return [key for key in JUDGED if known and all(key in encoder.tasks for encoder in known)
             and "softmax" in encoders and encoders["softmax"].tasks
             and min(encoders["softmax"].tasks[key][way].values()) > encoders["softmax"].controls[key]]
-
-
-def cell(values: Sequence[float]) -> str:
-    """Returns `0.512 ± 0.003`: mean and standard deviation; a dash if there are no values."""
-    return f"{fmean(values):.3f} ± {deviation(tuple(values)):.3f}" if values else "–"

@@ -1,5 +1,6 @@
 """The study of constant attention (PAPA): constants by algebra, plans on batches, probes by seed."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from models.tasks.masked import MaskedReader
 from studies.papa import features, order, probe_modes, probes
 from studies.papa.constants import ConstantMatrices, MeanAttention
 from studies.papa.tasks import corpora, scores
-from studies.papa.tasks.corpora import Example, joined
+from studies.papa.tasks.corpora import Corpus, Example, joined
 from studies.papa.tasks.token_ids import GRID, Texts, texts_of
 
 
@@ -35,12 +36,19 @@ def labs() -> list:
     return [masked_lab(), lab_of("bert"), lab_of("roberta")]
 
 
+def examples(sentences=TEXTS, letters: str = "t", labels=("O", "B-t")) -> list[Example]:
+    """Returns the sentences; each word has the second label if it starts with one of the letters."""
+    return [Example(text, words, tuple(labels[text[start].lower() in letters] for start, _ in words))
+            for text, words in (joined(sentence.split()) for sentence in sentences)]
+
+
+def small(texts: str, metric: str = "f1") -> Corpus:
+    """Returns a task of a few sentences."""
+    return Corpus("pos", "Small", metric, True, lambda data: (examples(), examples()), texts)
+
+
 def as_texts(lab, sentences=TEXTS) -> Texts:
-    found = []
-    for sentence in sentences:
-        text, words = joined(sentence.split())
-        found.append(Example(text, words, ("O",) * len(words)))
-    return texts_of(lab, found)
+    return texts_of(lab, examples(sentences))
 
 
 def live(lab, text: Texts, i: int) -> torch.Tensor:
@@ -141,12 +149,7 @@ def test_plans_on_batches_are_plans_on_texts(which: int):
 
 def tagged(lab, letters: str = "t", sentences=TEXTS) -> tuple[Texts, list]:
     """Returns a task that any probe can learn: whether a word begins with one of the letters."""
-    found = []
-    for sentence in sentences:
-        text, words = joined(sentence.split())
-        found.append(Example(text, words, tuple("yes" if text[start].lower() in letters else "no"
-                                                for start, _ in words)))
-    texts = texts_of(lab, found)
+    texts = texts_of(lab, examples(sentences, letters, ("no", "yes")))
     return texts, probes.questions_of(lab, texts, ("no", "yes"), True)
 
 
@@ -332,6 +335,16 @@ def test_tasks(key: str):
         assert all(example.text[start:stop].strip() == example.text[start:stop] != "" for start, stop in example.words)
     assert corpora.data_of.__wrapped__(key, share=0.1).train == data.train
     assert not {its.text for its in data.train} & {its.text for its in data.test} or key != "acceptability"
+
+
+def test_pairs_of_sentences():
+    """Each text has two sentences. Half of the test captions were revised, and no caption is in training."""
+    for key, parts in (("entailment", {corpora.CAPTIONS, corpora.REVISED}), ("paraphrase", {""})):
+        train, test = corpora.CORPORA[key].read(corpora.DATA)
+        first, tested = ({its.text.partition(" ; ")[0] for its in examples} for examples in (train, test))
+        assert all(" ; " in its.text for its in (*train, *test)) and not first & tested
+        assert {its.labels for its in train} == {its.labels for its in test}
+        assert Counter(its.part for its in test) == dict.fromkeys(parts, len(test) // len(parts))
 
 
 def test_held_out_paradigms_are_not_trained_on():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from test_papa import TEXTS, masked_lab, tagged
+from test_papa import masked_lab, small, tagged
 
 from models.nets.attention.base import Intervention
 from models.storage.damage import CheckpointError
@@ -18,7 +18,7 @@ from studies.claims.sources.synthesizer import TITLES
 from studies.claims.sources.synthesizer import transfer as statements
 from studies.papa import features, probes
 from studies.papa.tasks import corpora
-from studies.papa.tasks.corpora import CORPORA, Corpus, Example, joined
+from studies.papa.tasks.corpora import CORPORA
 from studies.transfer import transfer_study
 from studies.transfer.results import common, encoders_of
 from studies.transfer.transfer_study import KIND, MODELS, PROBED, PRUNED, SEEDS, TUNED, WAYS
@@ -55,17 +55,9 @@ def test_the_rate_rises_and_falls_to_nothing():
     assert transfer_study.share_of_rate(0, 1) == 1
 
 
-def read(data: Path) -> tuple[list[Example], list[Example]]:
-    found = []
-    for sentence in TEXTS:
-        text, words = joined(sentence.split())
-        found.append(Example(text, words, tuple("yes" if text[start] == "t" else "no" for start, _ in words)))
-    return found, found
-
-
 def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A study continues after its last finished seed. Tasks without all seeds are not written to the measurements."""
-    monkeypatch.setitem(CORPORA, "pos", Corpus("pos", "Small", "accuracy", True, read, "small"))
+    monkeypatch.setitem(CORPORA, "pos", small("small", "accuracy"))
     corpora.data_of.cache_clear()
     lab = replace(masked_lab(), card={"weights": {"model.safetensors": "1"}})
     monkeypatch.setattr(encoders, "lab_of", lambda moment, runs: lab)
@@ -93,8 +85,8 @@ def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     transfer_study.write(name, done, tmp_path, "x")
     task = json.loads(written.read_text())["tasks"]["pos"]
     assert task[PROBED] == done["scores"]["pos"][PROBED] and len(task[PRUNED]) == 3
-    answers = [label for example in read(tmp_path)[1] for label in example.labels]
-    assert task["constant_answer"] == pytest.approx(answers.count("no") / len(answers), abs=1e-5)
+    answers = [label for example in CORPORA["pos"].read(tmp_path)[1] for label in example.labels]
+    assert task["constant_answer"] == pytest.approx(answers.count("O") / len(answers), abs=1e-5)
     lab = replace(lab, card={"weights": {"model.safetensors": "2"}})
     transfer_study.measure(name, tmp_path, tasks=["pos"])
     assert len(seeds) == 4 + len(SEEDS)
@@ -103,7 +95,7 @@ def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_the_control_has_no_attention(monkeypatch: pytest.MonkeyPatch):
     """The control's probes are trained on hidden states with every head's gate at 0."""
-    monkeypatch.setitem(CORPORA, "pos", Corpus("pos", "Small", "accuracy", True, read, "small"))
+    monkeypatch.setitem(CORPORA, "pos", small("small", "accuracy"))
     corpora.data_of.cache_clear()
     lab = masked_lab()
     task, trained = transfer_study.Task(lab, "pos"), []
@@ -143,7 +135,7 @@ def test_verdicts(scores: dict[str, float], alone: str, mixed: str, tmp_path: Pa
     assert [its.verdict.word for its in found] == [alone, mixed]
     assert len(found[0].table) == 2 * len(MODELS)
     row = found[0].table[0]
-    assert row["attention"] == "softmax" and row["mean of the tasks"].startswith("0.600")
+    assert row["attention"] == "softmax" and row["mean of the tasks"] == row["Entailment"] == row["Paraphrases"] != "–"
     assert len(found[0].chart.points) == 2 * 3 * (1 + len(scores))
 
 
@@ -156,7 +148,7 @@ def test_a_task_without_clear_use_of_attention_is_left_out(tmp_path: Path):
     path.write_text(json.dumps(found))
     by_type = encoders_of(lambda moment: made.study(moment, KIND))
     for way in WAYS:
-        assert {*CORPORA} - {*common(by_type, way)} == {"pos", "slots"}
+        assert {*CORPORA} - {*common(by_type, way)} == {"pos", "slots", "entailment", "paraphrase"}
 
 
 def test_without_numbers_nothing_is_measured_and_damaged_ones_stop_the_judging(tmp_path: Path):

@@ -18,8 +18,9 @@ from studies.papa.results import Study
 
 @caches.remembered()
 def read_study(name: str, stamp: tuple[int, ...]) -> Study | None:
-    """Returns a study, cached until its file changes, of which `stamp` is a key."""
-    return results.read(name)
+    """Returns a study of the judged tasks, cached until its file changes, of which `stamp` is a key."""
+    study = results.read(name)
+    return study and study.of_tasks()
 
 
 def study_of(lab: Lab) -> Study | None:

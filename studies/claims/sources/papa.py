@@ -1,7 +1,7 @@
 """Claim 1: constant attention (Hassid et al. 2022, PAPA, arXiv 2211.03495)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 from statistics import fmean, variance
 
@@ -28,19 +28,21 @@ LIVE = ("1", "1/2", "1/8", "1/16", "0")  # fractions of the heads whose pattern 
 
 def claim(evidence: Evidence) -> Claim:
     """Returns the claim with its judged statements."""
-    every = all_studies(evidence)
+    whole = all_studies(evidence)
+    every = [study.of_tasks() for study in whole]
     # A model without a task that counts could not fail, so it is left out. Checkpoints during training, for which only
     # the two endpoints are measured, are shown as points of a scatter plot.
     studies = [study for study in every if (study.is_whole or not study.moment) and study.drops(LEARNED, 0)]
+    shown = [study for study in whole if study.name in {each.name for each in studies}]
     return Claim("papa", message("PAPA: constant attention patterns"),
                  "Hassid et al. 2022, arXiv 2211.03495",
                  message("The source: BERT, RoBERTa and DeBERTa, six tasks. Here: smaller encoders, seven open "
-                         "tasks, 600 to 1,200 training texts each. Heads become constant in a learned order; new "
-                         "probes read all layers. Only tasks that need attention count, a rule set after the first "
-                         "scores were known."),
+                         "tasks, 600 to 1,200 training texts; sentence pairs are only shown. Heads become "
+                         "constant in a learned order; new probes read all layers. Only tasks that need attention "
+                         "count (decided after first scores)."),
                  tuple(study.name for study in studies if evidence.card(study.name)), "masked",
-                 [_average(evidence, studies),
-                  _most(evidence, studies), _half(evidence, studies), _order(studies), _better(every)])
+                 [_average(evidence, studies, shown),
+                  _most(evidence, studies, shown), _half(evidence, studies), _order(studies), _better(every)])
 
 
 def all_studies(evidence: Evidence) -> list[Study]:
@@ -72,19 +74,17 @@ def _percent(values: Sequence[float]) -> str:
     return f"{100 * fmean(values):.1f}{chance}%"
 
 
-def _rows(studies: Sequence[Study], cell: Callable[[Study, Task, int], str],
-          mean: Callable[[Study, int], str] | None = None) -> list[dict[str, str]]:
+def _rows(studies: Sequence[Study]) -> list[dict[str, str]]:
     """Returns one table row per model and task, with a column per fraction of computed (not constant) heads."""
     rows = []
     for study in studies:
         for task in study.tasks.values():
             rows.append({N_("model"): study.title, N_("task"): message(task.title)} |
-                        {message("live {share}", share=share): cell(study, task, count)
+                        {message("live {share}", share=share): _scores(study, task, count)
                          for share, count in zip(LIVE, study.counts, strict=True)})
-        if mean is not None:
-            rows.append({N_("model"): study.title, N_("task"): message("mean of the drops")} |
-                        {message("live {share}", share=share): mean(study, count)
-                         for share, count in zip(LIVE, study.counts, strict=True)})
+        rows.append({N_("model"): study.title, N_("task"): message("mean of the drops")} |
+                    {message("live {share}", share=share): _percent(study.of_tasks().mean_drop_by_seed(LEARNED, count))
+                     for share, count in zip(LIVE, study.counts, strict=True)})
     return rows or [{N_("model"): tables.NOTHING, N_("task"): tables.NOTHING}]
 
 
@@ -187,7 +187,7 @@ def _where_heads_count(studies: Sequence[Study], checks: list[Check]) -> list[Ch
         _missing(message("any model"))
 
 
-def _average(evidence: Evidence, studies: Sequence[Study]) -> Statement:
+def _average(evidence: Evidence, studies: Sequence[Study], shown: Sequence[Study]) -> Statement:
     what = N_("{model} loses at most 8% on average")
     checks = _where_heads_count(studies, [
         _by_seed(message(what, model=study.title), study.mean_drop_by_seed(LEARNED, study.heads), AVERAGE)
@@ -198,12 +198,12 @@ def _average(evidence: Evidence, studies: Sequence[Study]) -> Statement:
                      for study in studies if not study.moment]),
         decide("papa-average", _lost(evidence, studies, 1.0),
                checks),
-        _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
+        _rows(shown),
         _drop_chart(studies),
         _commands(studies))
 
 
-def _most(evidence: Evidence, studies: Sequence[Study]) -> Statement:
+def _most(evidence: Evidence, studies: Sequence[Study], shown: Sequence[Study]) -> Statement:
     checks = _where_heads_count(studies, [
         _by_seed(message("{model}, “{task}”, loses at most 20%", model=study.title, task=message(task.title)),
                  task.drops(LEARNED, study.heads, study.heads), MOST)
@@ -219,7 +219,7 @@ def _most(evidence: Evidence, studies: Sequence[Study]) -> Statement:
                               for point in points), "; "), form=".0%") if points else None
     rows = [{N_("model"): study.title, N_("task"): message(task.title), N_("source"): message("20% at most"),
              N_("here"): _percent(task.drops(LEARNED, study.heads, study.heads))}
-            for study in studies for task in study.tasks.values()]
+            for study in shown for task in study.tasks.values()]
     return stated(
         "papa-most",
         tables.each([

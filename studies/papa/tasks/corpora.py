@@ -7,16 +7,18 @@
     intent-snips    7 intents of voice commands (snips), accuracy
     intent-banking  77 intents of a bank's customers (banking77), accuracy
     acceptability   grammatical or not (blimp), Matthews correlation; a fifth of the paradigms is only in the test
+    entailment      3 relations of two captions (snli_small), accuracy; half of the test are captions revised by people
+    paraphrase      whether two sentences have the same meaning (tatoeba_paraphrase), accuracy
 
 All models read the same texts: ASCII, without square brackets, at most as long as the grid. The texts of each split are
-sampled with a fixed seed.
+sampled with a fixed seed. ` ; ` joins two sentences, because all tokenizers read it, and have no common separator.
 """
 
 import csv
 import functools
 import gzip
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,11 +32,13 @@ from models.storage.datasets import DATA, files
 SEED = 2211
 TRAIN, TEST = 600, 400  # numbers of training and test texts per task
 # numbers of training texts of tasks with many labels or weak signals
-MORE = {"intent-banking": 1200, "acceptability": 1200}
+MORE = {"intent-banking": 1200, "acceptability": 1200, "entailment": 2400, "paraphrase": 2400}
 MOST_WORDS = 40  # largest number of words per text, so that most tokenizers stay within the grid
 PAIRS = 40  # number of pairs per paradigm of blimp
 HELD_OUT = 5  # one paradigm of blimp out of this many is only in the test
 OUTSIDE = "O"  # the label of a word outside all spans
+# means and statements are about these tasks; later tasks are only rows of tables (studies/claims/rules.md)
+JUDGED = ("pos", "ner-twitter", "ner-emerging", "slots", "intent-snips", "intent-banking", "acceptability")
 
 
 @dataclass(frozen=True)
@@ -161,15 +165,9 @@ def _commands(data: Path, part: str) -> Iterable[tuple[str, str, tuple[tuple[int
             yield intent, text, offsets, tuple(slots)
 
 
-def _slots(data: Path) -> tuple[list[Example], list[Example]]:
-    train, test = ([Example(text, offsets, slots) for _, text, offsets, slots in _commands(data, part)]
-                   for part in ("train", "validate"))
-    return train, test
-
-
-def _intents(data: Path) -> tuple[list[Example], list[Example]]:
-    train, test = ([Example(text, offsets, (intent,)) for intent, text, offsets, _ in _commands(data, part)]
-                   for part in ("train", "validate"))
+def _orders(by_word: bool, data: Path) -> tuple[list[Example], list[Example]]:
+    train, test = ([Example(text, offsets, slots if by_word else (intent,))
+                    for intent, text, offsets, slots in _commands(data, part)] for part in ("train", "validate"))
     return train, test
 
 
@@ -178,8 +176,7 @@ def _banking(data: Path) -> tuple[list[Example], list[Example]]:
     for part in ("train", "test"):
         path, = files(data, f"banking77/{part}.csv.gz")
         with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
-            rows = [(*joined(row["text"].split()), row["category"]) for row in csv.DictReader(lines)]
-        splits.append([Example(text, offsets, (category,)) for text, offsets, category in rows])
+            splits.append([Example(*joined(row["text"].split()), (row["category"],)) for row in csv.DictReader(lines)])
     return splits[0], splits[1]
 
 
@@ -199,18 +196,42 @@ def _acceptability(data: Path) -> tuple[list[Example], list[Example]]:
             for name, label in (("sentence_good", GOOD), ("sentence_bad", BAD)):
                 text, offsets = joined(pair[name].split())
                 (tests[part] if part else train).append(Example(text, offsets, (label,), part))
-    return train, [example for part in tests.values()
-                   for example in _drawn(part, min(map(len, tests.values())), 2)]
+    return train, _balanced(tests.values())
+
+
+def _balanced(parts: Collection[list[Example]]) -> list[Example]:
+    """Returns the same number of test texts of each part."""
+    return [example for part in parts for example in _drawn(part, min(map(len, parts)), 2)]
+
+
+def _pairs(data: Path, name: str, part: str = "") -> list[Example]:
+    """Reads a file with a header and lines `label TAB sentence TAB sentence`."""
+    path, = files(data, f"{name}.tsv.gz")
+    rows = [line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().splitlines()[1:]]
+    return [Example(*joined(f"{row[1]} ; {row[2]}".split()), (MEANINGS.get(row[0], row[0]),), part) for row in rows]
+
+
+def _entailment(data: Path) -> tuple[list[Example], list[Example]]:
+    return _pairs(data, "snli_small/train"), _balanced(
+        [_pairs(data, "snli_small/test", CAPTIONS), _pairs(data, "snli_small/test_counterfactual", REVISED)])
+
+
+def _paraphrase(data: Path) -> tuple[list[Example], list[Example]]:
+    return _pairs(data, "tatoeba_paraphrase/train"), _pairs(data, "tatoeba_paraphrase/test")
 
 
 GOOD, BAD = "grammatical", "not grammatical"
 SEEN, UNSEEN = "paradigms that were trained on", "paradigms that were held out"
+CAPTIONS, REVISED = "captions as written", "captions revised so that the label changes"
+MEANINGS = {"0": "different meanings", "1": "same meaning"}
 
 CORPORA = {corpus.key: corpus for corpus in (
     Corpus("pos", N_("Parts of speech"), "accuracy", True, _pos, "treebank"),
     Corpus("ner-twitter", N_("Names in tweets"), "f1", True, _twitter, "tweets"),
     Corpus("ner-emerging", N_("New names"), "f1", True, _emerging, "emerging"),
-    Corpus("slots", N_("Slots of a command"), "f1", True, _slots, "orders"),
-    Corpus("intent-snips", N_("Intent of a command"), "accuracy", False, _intents, "orders"),
+    Corpus("slots", N_("Slots of a command"), "f1", True, functools.partial(_orders, True), "orders"),
+    Corpus("intent-snips", N_("Intent of a command"), "accuracy", False, functools.partial(_orders, False), "orders"),
     Corpus("intent-banking", N_("Intent of a bank customer"), "accuracy", False, _banking, "banking"),
-    Corpus("acceptability", N_("Grammatical or not"), "matthews", False, _acceptability, "sentences"))}
+    Corpus("acceptability", N_("Grammatical or not"), "matthews", False, _acceptability, "sentences"),
+    Corpus("entailment", N_("Entailment"), "accuracy", False, _entailment, "captions"),
+    Corpus("paraphrase", N_("Paraphrases"), "accuracy", False, _paraphrase, "pairs"))}

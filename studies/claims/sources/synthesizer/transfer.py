@@ -4,6 +4,7 @@ studies/transfer/transfer_study.py measures the transfer.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from statistics import fmean
 
 from models.messages import N_, listed, message
@@ -13,7 +14,6 @@ from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Statement
 from studies.claims.statement_file import stated
 from studies.claims.verdict import (
-    TOLERANCE,
     Samples,
     below,
     differences,
@@ -36,7 +36,7 @@ COMMAND = "\n".join((f"python -m studies.encoders {' '.join(MODELS)}",
 def statements(evidence: Evidence, titles: Mapping[str, str]) -> list[Statement]:
     """Returns both statements."""
     encoders = encoders_of(lambda moment: evidence.study(moment, KIND))
-    return [_alone(encoders, titles), _mixed(encoders, titles)]
+    return [_judged(encoders, titles, kinds) for kinds in (ALONE, MIXED)]
 
 
 def _samples(encoders: Mapping[str, Encoder], kind: str, way: str) -> Samples:
@@ -44,35 +44,16 @@ def _samples(encoders: Mapping[str, Encoder], kind: str, way: str) -> Samples:
     return {STEPS: scores} if scores else {}
 
 
-def _alone(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statement:
-    checks = [of_one_training(below(message("{kind}, {way}, below softmax", kind=titles[kind],
-                                            way=message(WAY_WORDS[way])),
-                              differences(_samples(encoders, kind, way), _samples(encoders, "softmax", way))))
-              for kind in ALONE for way in WAYS]
-    return stated(
-        "synthesizer-transfer",
-        _ours(encoders, titles, ALONE),
-        decide("synthesizer-transfer", _tuned(encoders, ALONE),
-               checks),
-        _rows(encoders, titles),
-        _chart(encoders, titles),
-        COMMAND)
-
-
-def _mixed(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statement:
-    checks = [of_one_training(no_worse(message("{kind}, {way}, at softmax or better", kind=titles[kind],
-                                      way=message(WAY_WORDS[way])),
-                                 differences(_samples(encoders, "softmax", way), _samples(encoders, kind, way))))
-              for kind in MIXED for way in WAYS]
-    return stated(
-        "synthesizer-together",
-        _ours(encoders, titles, MIXED),
-        decide("synthesizer-together", _tuned(encoders, MIXED),
-               checks),
-        _rows(encoders, titles),
-        _chart(encoders, titles),
-        COMMAND,
-        points=TOLERANCE)
+def _judged(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: Sequence[str]) -> Statement:
+    key, test, what = ("synthesizer-transfer", below, N_("{kind}, {way}, below softmax")) if kinds == ALONE else \
+        ("synthesizer-together", no_worse, N_("{kind}, {way}, at softmax or better"))
+    checks = []
+    for kind, way in product(kinds, WAYS):
+        sides = (_samples(encoders, kind, way), _samples(encoders, "softmax", way))
+        checks.append(of_one_training(test(message(what, kind=titles[kind], way=message(WAY_WORDS[way])),
+                                           differences(*(sides if kinds == ALONE else reversed(sides))))))
+    return stated(key, _ours(encoders, titles, kinds), decide(key, _tuned(encoders, kinds), checks),
+                  _rows(encoders, titles), _chart(encoders, titles), COMMAND)
 
 
 def _tuned(encoders: Mapping[str, Encoder], kinds: Sequence[str]) -> Estimate | None:
