@@ -153,7 +153,7 @@ def test_a_task_without_clear_use_of_attention_is_left_out(tmp_path: Path):
 
 def test_without_numbers_nothing_is_measured_and_damaged_ones_stop_the_judging(tmp_path: Path):
     found = statements.statements(Evidence(measurements=tmp_path), TITLES)
-    assert {its.verdict.word for its in found} == {MISSING}
+    assert {its.verdict.word for its in found} == {MISSING} and "Entailment" not in found[0].table[0]
     made = evidence(tmp_path / "m", middle=0.6, random=0.4)
     (tmp_path / "m" / f"{MODELS['random']}.transfer.json").write_text(
         f'{{"elsewhere": true, "version": {store.version(KIND)}, "tasks": 3}}')

@@ -81,7 +81,7 @@ def _rows(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> list[di
             row |= {message(corpus.title):
                     tables.spread([*encoder.tasks[key][way].values()], ".3f") if key in encoder.tasks else
                     tables.NOTHING
-                    for key, corpus in CORPORA.items()}
+                    for key, corpus in CORPORA.items() if any(key in each.tasks for each in encoders.values())}
             rows.append(row)
     return rows
 
