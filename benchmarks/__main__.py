@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks import foreign, forward
 from benchmarks.browser import answers, interaction, start, translation
-from benchmarks.load import events, neighbour, visitors
+from benchmarks.load import events, visitors
 from tests.browser import chromium, serve
 from tools import readme
 
@@ -79,7 +79,7 @@ def routed_visits() -> list[Rows]:
 def neighbours() -> list[Rows]:
     with serve() as address:
         visitors.measure(address, visitors=8, every=0.3, seconds=10)
-        return [[neighbour.measure(address)]]
+        return [[visitors.beside_slow_pages(address)]]
 
 
 def benchmarks() -> dict[str, tuple[str, Callable[[], list[Rows]]]]:

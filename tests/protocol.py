@@ -34,6 +34,7 @@ from hypothesis import strategies as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from benchmarks.load.client import open_link
 from benchmarks.load.soak import Record, Visitor
 from benchmarks.load.visitors import links
 from components.payload import unpack
@@ -298,7 +299,7 @@ async def neighbour(address: str, record: Record, stop: asyncio.Event) -> None:
             for asked, wanted in states.items():
                 visitor.address = asked, wanted
                 began = time.perf_counter()
-                visitor.check(await visitor.ask(socket, asked), "beside the walk")
+                visitor.check(await open_link(socket, asked), "beside the walk")
                 record.times.append((time.perf_counter() - began) * 1e3)
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), 0.3)

@@ -18,11 +18,9 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 import websockets
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks.load.visitors import FINISHED, WORDS
-from components.payload import unpack
+from benchmarks.load.client import cookie, header, open_link
+from benchmarks.load.visitors import WORDS
 from tests.strangers import ROUTE, compared, visit
 
 LARGE = 2 * 2**20  # bytes of the largest body that the route reads
@@ -87,36 +85,16 @@ class Route:
 
 async def arrive(address: str, stack: contextlib.AsyncExitStack, query: str) -> Guest:
     socket = await stack.enter_async_context(visit(address))
-    guest = Guest(socket, "", socket.response.headers.get("Set-Cookie", "").split(";")[0])
-    await draw(guest, query)
-    reader = asyncio.create_task(drain(guest))
+    page = await open_link(socket, query)
+    reader = asyncio.create_task(drain(socket))
     stack.callback(reader.cancel)
-    return guest
+    return Guest(socket, header(page, "bar")["visit"], cookie(socket)["Cookie"])
 
 
-async def draw(guest: Guest, query: str) -> None:
-    """Opens a link and reads the page."""
-    message = BackMsg()
-    message.rerun_script.query_string = query
-    await guest.socket.send(message.SerializeToString())
-    while True:
-        found = ForwardMsg.FromString(await asyncio.wait_for(guest.socket.recv(), 60))
-        look(guest, found)
-        if found.WhichOneof("type") == "script_finished" and found.script_finished in FINISHED and guest.id:
-            return
-
-
-def look(guest: Guest, found: ForwardMsg) -> None:
-    element = found.delta.new_element
-    if element.bidi_component.bytes:
-        with contextlib.suppress(ValueError, IndexError, KeyError):
-            guest.id = unpack(element.bidi_component.bytes)[0].get("visit") or guest.id
-
-
-async def drain(guest: Guest) -> None:
+async def drain(socket: Any) -> None:
     with contextlib.suppress(websockets.WebSocketException):
-        async for data in guest.socket:
-            look(guest, ForwardMsg.FromString(data))
+        async for _ in socket:
+            pass
 
 
 def body(*events: dict[str, Any]) -> bytes:

@@ -25,9 +25,8 @@ from typing import Any
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.typing import Origin, Subprotocol
 
+from benchmarks.load.client import connected, open_link
 from benchmarks.load.soak import hosted, replicas
 from benchmarks.load.visitors import WORDS, act
 from tests.browser import ROOT, Server
@@ -41,13 +40,9 @@ ROUTE = ("long work", "nothing new", "compare", "held back", "empty objects", "m
 Attack = Callable[[str], Awaitable[None]]
 
 
-@contextlib.asynccontextmanager
-async def visit(address: str) -> AsyncIterator[Any]:
-    """Yields a websocket to the app, opened in the same way as by a browser."""
-    url = address.replace("http", "ws", 1) + "/_stcore/stream"
-    async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None, origin=Origin(address),
-                                  open_timeout=20, close_timeout=1, ping_interval=None) as opened:
-        yield opened
+def visit(address: str) -> websockets.connect:
+    """Returns a context manager that opens a websocket to the app."""
+    return connected(address, open_timeout=20, close_timeout=1, ping_interval=None)
 
 
 async def send_all(address: str, data: bytes, count: int) -> None:
@@ -78,16 +73,8 @@ def back(**fields: Any) -> bytes:
 async def events(address: str) -> None:
     """Sends component events of 700 kB: a list of empty objects, under the id of a component on the page."""
     async with visit(address) as opened:
-        message = BackMsg()
-        message.rerun_script.query_string = ""
-        await opened.send(message.SerializeToString())
-        ids: list[str] = []
-        while True:
-            answer = ForwardMsg.FromString(await asyncio.wait_for(opened.recv(), 30))
-            if answer.WhichOneof("type") == "delta" and answer.delta.new_element.HasField("bidi_component"):
-                ids.append(answer.delta.new_element.bidi_component.id)
-            if answer.WhichOneof("type") == "script_finished":
-                break
+        components = [message.delta.new_element.bidi_component for message in await open_link(opened, "")]
+        ids = [component.id for component in components if component.id]
         message = BackMsg()
         for its in ids[:1]:
             state = message.rerun_script.widget_states.widgets.add(id=its)

@@ -1,6 +1,5 @@
 """The Docker image: an empty folder with the files that it would have, where its command serves every page."""
 
-import asyncio
 import json
 import os
 import re
@@ -17,14 +16,12 @@ import pytest
 import yaml
 from docker.utils.build import exclude_paths
 from packaging.requirements import Requirement
-from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import models
 from app.state.lab_state import PAGES, default_model
-from benchmarks.load.visitors import FINISHED
+from benchmarks.load.client import exceptions, header, open_link
 from components import library
-from components.payload import unpack
 from tests.app.test_route import blocks
 from tests.browser import free_ports, wait
 from tests.environments import linked
@@ -88,38 +85,20 @@ def image(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Imag
     shutil.rmtree(folder)  # 250 MB
 
 
-async def opened(socket: Any, page: str) -> list[ForwardMsg]:
-    """Returns the messages of the server until it has drawn a page."""
-    message = BackMsg()
-    message.rerun_script.query_string = urlencode({"page": page})
-    message.rerun_script.is_history_navigation = True
-    await socket.send(message.SerializeToString())
-    answers = []
-    while not answers or not answers[-1].HasField("script_finished") or answers[-1].script_finished not in FINISHED:
-        answers.append(ForwardMsg.FromString(await asyncio.wait_for(socket.recv(), 60)))
-    return answers
-
-
-def payloads(messages: list[ForwardMsg]) -> dict[str, dict[str, Any]]:
-    """Returns component -> header of its payload."""
-    components = [message.delta.new_element.bidi_component for message in messages]
-    return {its.component_name.partition("attention_lab_")[2]: unpack(its.bytes)[0] for its in components if its.bytes}
-
-
 async def tour(address: str) -> dict[str, list[ForwardMsg]]:
     """Opens every page in one session, and returns the messages of each."""
     async with visit(address) as socket:
-        return {page: await opened(socket, page) for page in PAGES}
+        return {page: await open_link(socket, urlencode({"page": page})) for page in PAGES}
 
 
 async def typed(address: str) -> dict[str, dict[str, Any]]:
     """Types SENTENCE in the Lab, and returns key -> header of the payloads that come back."""
     async with visit(address) as socket:
-        header = payloads(await opened(socket, "lab"))["lab"]
-        event = {"key": "lab", "type": "text", "text": SENTENCE, "sequence": header["answered"] + 1}
-        answer = requested(address, "POST", f"/lab/visits/{header['visit']}/events",
-                           json.dumps({"seen": header["serial"], "events": [event]}))
-        return {header["key"]: header for header, _ in blocks(answer)[1:]}
+        page = header(await open_link(socket, "page=lab"), "lab")
+        event = {"key": "lab", "type": "text", "text": SENTENCE, "sequence": page["answered"] + 1}
+        answer = requested(address, "POST", f"/lab/visits/{page['visit']}/events",
+                           json.dumps({"seen": page["serial"], "events": [event]}))
+        return {content["key"]: content for content, _ in blocks(answer)[1:]}
 
 
 def requested(address: str, method: str, path: str, body: str | None = None) -> bytes:
@@ -148,9 +127,8 @@ def test_the_files_of_the_image_serve_every_page(image: Image, root: Path, tmp_p
         server.wait(20)
     assert not re.search("Traceback|error", log.read_text(), re.IGNORECASE), log.read_text()
     for page, messages in pages.items():
-        elements = [message.delta.new_element for message in messages]
-        assert not [element.exception for element in elements if element.HasField("exception")], page
-        assert payloads(messages), page
+        assert not exceptions(messages), page
+        assert header(messages, "bar"), page
     output = models.run(models.load(default_model()), SENTENCE).output
     rows = answer["lab"]["answer"]["rows"]
     assert [row["label"] for row in rows[:3]] == output.labels[:3]

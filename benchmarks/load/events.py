@@ -18,13 +18,11 @@ from typing import Any
 
 import httpx2
 import websockets
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.typing import Origin, Subprotocol
 
+from benchmarks.load.client import connected, cookie, header, open_link
 from benchmarks.load.process import cpu_seconds, server_of
 from benchmarks.load.soak import hosted, replicas
-from benchmarks.load.visitors import FINISHED, WORDS, queries
+from benchmarks.load.visitors import WORDS, queries, summary
 from components.payload import unpack
 from tests.browser import serve
 
@@ -83,8 +81,7 @@ async def _measure(address: str, processes: Sequence[int], visitors: int, every:
         used = sum(map(cpu_seconds, processes)) - before
     taken = sorted(times)
     return {"visitors": visitors, "events per second": len(taken) / seconds, "errors": len(errors),
-            "first errors": sorted(set(errors))[:3], "p50 ms": taken[len(taken) // 2],
-            "p95 ms": taken[int(len(taken) * 0.95)], "max ms": taken[-1], "CPU ms per event": used * 1e3 / len(taken)}
+            "first errors": sorted(set(errors))[:3]} | summary(taken) | {"CPU ms per event": used * 1e3 / len(taken)}
 
 
 async def _visit(client: httpx2.AsyncClient, address: str, every: float, seconds: float,
@@ -92,18 +89,17 @@ async def _visit(client: httpx2.AsyncClient, address: str, every: float, seconds
                  errors: list[str]) -> None:
     draw = random.Random(place)
     try:
-        async with _connected(address) as socket:
-            replica = _replica(socket)
+        async with connected(address, open_timeout=60) as socket:
             async with one_by_one:
-                header = await _open(socket, draw.choice(STORIES))
-            seen, coming = header["serial"], events(draw, header["answered"])
+                page = header(await open_link(socket, draw.choice(STORIES)), "lab")
+            seen, coming = page["serial"], events(draw, page["answered"])
             await begin.wait()
             stop = time.perf_counter() + seconds
             await asyncio.sleep(draw.uniform(0, every))
             while time.perf_counter() < stop:
                 began = time.perf_counter()
-                answer = await client.post(f"/lab/visits/{header['visit']}/events",
-                                           headers=replica, json={"seen": seen, "events": [next(coming)]})
+                answer = await client.post(f"/lab/visits/{page['visit']}/events",
+                                           headers=cookie(socket), json={"seen": seen, "events": [next(coming)]})
                 times.append((time.perf_counter() - began) * 1e3)
                 length = int.from_bytes(answer.content[:4], "little")
                 about = unpack(answer.content[4:4 + length])[0] if answer.status_code == 200 else {"layout": True}
@@ -119,10 +115,9 @@ async def _visit(client: httpx2.AsyncClient, address: str, every: float, seconds
 
 async def _train(client: httpx2.AsyncClient, address: str, seconds: float) -> None:
     """Trains one model after the other, and asks for its moments as the page Training does."""
-    async with _connected(address) as socket:
-        replica = _replica(socket)
-        header = await _open(socket, "page=training", "training")
-        number, stop, begun = header["answered"], time.perf_counter() + seconds, -TRAINS
+    async with connected(address, open_timeout=60) as socket:
+        page = header(await open_link(socket, "page=training"), "training")
+        number, stop, begun = page["answered"], time.perf_counter() + seconds, -TRAINS
         trained = 0
         while (now := time.perf_counter()) < stop:
             acts: list[dict[str, Any]] = [{"type": "more"}]
@@ -131,37 +126,9 @@ async def _train(client: httpx2.AsyncClient, address: str, seconds: float) -> No
                 acts = [{"type": "set", "name": "seed", "value": trained}, {"type": "train"}]
             sent = [act | {"key": "training", "sequence": number + place} for place, act in enumerate(acts, 1)]
             number += len(acts)
-            await client.post(f"/lab/visits/{header['visit']}/events", headers=replica,
+            await client.post(f"/lab/visits/{page['visit']}/events", headers=cookie(socket),
                               json={"seen": 0, "events": sent})
             await asyncio.sleep(POLL)
-
-
-def _connected(address: str) -> Any:
-    return websockets.connect(address.replace("http", "ws", 1) + "/_stcore/stream",
-                              subprotocols=[Subprotocol("streamlit")], max_size=None, open_timeout=60,
-                              origin=Origin(address))
-
-
-def _replica(socket: Any) -> dict[str, str]:
-    """Returns the balancer's cookie, which identifies the replica of the session: all visitors share one client."""
-    return {"Cookie": socket.response.headers.get("Set-Cookie", "").split(";")[0]}
-
-
-async def _open(socket: Any, query: str, component: str = "lab") -> dict[str, Any]:
-    """Opens a link and returns the header of the payload of a component."""
-    message = BackMsg()
-    message.rerun_script.query_string = query
-    await socket.send(message.SerializeToString())
-    header: dict[str, Any] = {}
-    while True:
-        answer = ForwardMsg()
-        answer.ParseFromString(await asyncio.wait_for(socket.recv(), 60))
-        kind = answer.WhichOneof("type")
-        sent = answer.delta.new_element.bidi_component
-        if kind == "delta" and sent.component_name.endswith(f"attention_lab_{component}"):
-            header = unpack(sent.bytes)[0]
-        if kind == "script_finished" and answer.script_finished in FINISHED:
-            return header
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -29,19 +29,16 @@ from pathlib import Path
 from typing import Any
 
 import websockets
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.typing import Origin, Subprotocol
 
-from benchmarks.load.visitors import FINISHED, links
-from components.payload import unpack
+from benchmarks.load.client import PATIENCE, connected, exceptions, header, open_link
+from benchmarks.load.visitors import links
 from tests.browser import ROOT
 
 SETTLED = 300.0  # seconds after which memory may grow by at most GROWTH
 GROWTH = 1.05
 DOWNLOADS = 0.1  # fraction of the answers after which a visitor downloads a file
-PATIENCE = 60.0  # seconds within which a response must arrive, and a visitor must recover
+RECOVERY = 60.0  # seconds within which a visitor must recover
 
 
 @dataclass
@@ -63,37 +60,6 @@ class Record:
     downloads: int = 0
     checked: int = 0
     memory: list[tuple[float, list[float]]] = field(default_factory=list)
-
-
-@dataclass
-class Answer:
-    """One response of the server: exceptions on the page, query of the address, and id of the visit."""
-
-    failed: list[str] = field(default_factory=list)
-    query: str | None = None
-    visit: str = ""
-
-
-async def answer(socket: Any, patience: float = PATIENCE) -> Answer:
-    """Receives messages until the run has ended."""
-    answer = Answer()
-    while True:
-        message = ForwardMsg()
-        message.ParseFromString(await asyncio.wait_for(socket.recv(), patience))
-        kind = message.WhichOneof("type")
-        if kind == "delta":
-            look_at(message.delta, answer)
-        elif kind == "script_finished" and message.script_finished in FINISHED:
-            return answer
-
-
-def look_at(delta: Delta, answer: Answer) -> None:
-    element = delta.new_element
-    if element.HasField("exception"):
-        answer.failed.append(element.exception.message[:120])
-    elif element.HasField("bidi_component") and element.bidi_component.component_name.endswith("_bar"):
-        header = unpack(element.bidi_component.bytes)[0]
-        answer.query, answer.visit = header["query"], header["visit"]
 
 
 class Visitor:
@@ -123,27 +89,19 @@ class Visitor:
     def _cookie_line(self) -> str:
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
-    def connected(self) -> Any:
+    def connected(self) -> websockets.connect:
         """Opens a websocket as the browser does."""
-        return websockets.connect(self.site.replace("http", "ws", 1) + "/_stcore/stream", max_size=None,
-                                  subprotocols=[Subprotocol("streamlit")], origin=Origin(self.site),
-                                  additional_headers={"Cookie": self._cookie_line()}, open_timeout=5,
-                                  ping_interval=None)
+        return connected(self.site, additional_headers={"Cookie": self._cookie_line()}, open_timeout=5,
+                         ping_interval=None)
 
-    async def ask(self, socket: Any, query: str, patience: float = PATIENCE) -> Answer:
-        """Opens a link in the session of a websocket and returns the response."""
-        message = BackMsg()
-        message.rerun_script.query_string = query
-        message.rerun_script.is_history_navigation = True
-        await socket.send(message.SerializeToString())
-        return await answer(socket, patience)
-
-    def check(self, answer: Answer, when: str) -> None:
-        """Records the errors of a response."""
+    def check(self, page: Sequence[ForwardMsg], when: str) -> str:
+        """Records the errors of a response, and returns the id of the visit."""
+        bar = header(page, "bar")
         self.record.checked += 1
-        self.record.errors += [f"{when}: {message}" for message in answer.failed]
-        if answer.query != self.address[1]:
-            self.record.errors.append(f"{when}: the state is {answer.query!r}, the address {self.address[1]!r}")
+        self.record.errors += [f"{when}: {message}" for message in exceptions(page)]
+        if bar.get("query") != self.address[1]:
+            self.record.errors.append(f"{when}: the state is {bar.get('query')!r}, the address {self.address[1]!r}")
+        return bar.get("visit", "")
 
     async def visit(self, states: dict[str, str], every: float, stop: float, may_be_lost: bool) -> None:
         """Opens random links until the time `stop`, and reconnects after lost connections."""
@@ -154,13 +112,13 @@ class Visitor:
             try:
                 async with self.connected() as socket:
                     if lost is not None:  # a browser sends its address to a new session
-                        self.check(await self.ask(socket, self.address[0]), "after coming back")
+                        self.check(await open_link(socket, self.address[0]), "after coming back")
                         self.record.back.append(time.perf_counter() - lost)
                         lost = None
                     await self._act(socket, states, every, stop)
             except (OSError, TimeoutError, websockets.WebSocketException) as error:
                 lost = lost or time.perf_counter()
-                if not may_be_lost or time.perf_counter() - lost > PATIENCE:
+                if not may_be_lost or time.perf_counter() - lost > RECOVERY:
                     self.record.errors.append(f"cut off: {error!r}"[:160])
                     return
                 await self._healthy(lost)
@@ -168,7 +126,7 @@ class Visitor:
     async def _healthy(self, lost: float) -> None:
         """Polls the server's health like Streamlit's browser code: after 0.5 s to 1 s, then at doubled intervals."""
         pause = 0.5
-        while time.perf_counter() - lost < PATIENCE:
+        while time.perf_counter() - lost < RECOVERY:
             await asyncio.sleep(random.uniform(pause, 2 * pause))
             with suppress(OSError):
                 if (await self.page("/_stcore/health"))[0] == 200:
@@ -181,11 +139,11 @@ class Visitor:
             key = random.choice(keys)
             self.address = key, states[key]
             began = time.perf_counter()
-            answer = await self.ask(socket, key)
+            page = await open_link(socket, key)
             self.record.times.append((time.perf_counter() - began) * 1e3)
-            self.check(answer, "answer")
-            if answer.visit and random.random() < DOWNLOADS:
-                status, content = await self.page(f"/lab/visits/{answer.visit}/files/all.csv")
+            visit = self.check(page, "answer")
+            if visit and random.random() < DOWNLOADS:
+                status, content = await self.page(f"/lab/visits/{visit}/files/all.csv")
                 self.record.downloads += 1
                 if status != 200 or not content:
                     self.record.errors.append(f"download: {status}")
@@ -251,7 +209,7 @@ def _text(url: str) -> str:
 async def killed(process: subprocess.Popen[bytes], every: float, stop: float) -> int:
     """Kills one replica after the other; the last kill is early enough for all visitors to recover."""
     count = 0
-    while time.perf_counter() + every + PATIENCE / 2 < stop:
+    while time.perf_counter() + every + RECOVERY / 2 < stop:
         await asyncio.sleep(every)
         processes = sorted(replicas(process))
         if len(processes) == 2:

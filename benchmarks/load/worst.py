@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import models
+from benchmarks.load.client import exceptions, header, open_link
 from benchmarks.load.process import resident, server_of
 from benchmarks.load.soak import Record, Visitor
 from benchmarks.load.visitors import WORDS
@@ -52,10 +53,11 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
         await person.page()
         async with person.connected() as socket:
             while time.perf_counter() < stop:
-                answer = await person.ask(socket, worst_link(draw), PATIENCE)
+                page = await open_link(socket, worst_link(draw), PATIENCE)
                 record.checked += 1
-                record.errors.extend(answer.failed)
-                while time.perf_counter() < stop and await asyncio.to_thread(_written, address, answer.visit) == 429:
+                record.errors.extend(exceptions(page))
+                visit = header(page, "bar").get("visit", "")
+                while time.perf_counter() < stop and await asyncio.to_thread(_written, address, visit) == 429:
                     await asyncio.sleep(1.0)
 
     async def watch() -> None:
