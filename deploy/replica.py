@@ -22,17 +22,9 @@ STATES = {"drain": "drain", "stop": "maint", "ready": "ready"}  # command of thi
 
 
 def say(command: str, control: Path = CONTROL) -> str:
-    """Sends a command to HAProxy's control socket and returns the response.
+    """Sends a command of HAProxy's Runtime API (Management Guide, section 9.3) to its control socket.
 
-    Args:
-        command: a command of HAProxy's Runtime API (Management Guide, section 9.3).
-        control: path of the control socket.
-
-    Returns:
-        HAProxy's response; empty after a successful change.
-
-    Raises:
-        OSError: HAProxy does not listen on the socket.
+    Returns the response, which is empty after a successful change. Raises OSError if HAProxy does not listen.
     """
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(str(control))
@@ -41,36 +33,17 @@ def say(command: str, control: Path = CONTROL) -> str:
 
 
 def visits(control: Path = CONTROL) -> dict[str, tuple[str, int]]:
-    """Returns the state and the number of open connections (websockets and others) of each replica.
-
-    Args:
-        control: path of the control socket.
-
-    Returns:
-        Name of a replica -> (HAProxy's state, connections).
-
-    Raises:
-        OSError: HAProxy does not listen on the socket.
-    """
+    """Returns name of a replica -> (HAProxy's state, number of open connections, websockets and others)."""
     rows = csv.DictReader(io.StringIO(say("show stat", control).removeprefix("# ")))
     return {row["svname"]: (row["status"], int(row["scur"])) for row in rows
             if row["pxname"] == "replicas" and row["svname"] != "BACKEND"}
 
 
 def set_state(name: str, action: str, control: Path = CONTROL, grace: float = GRACE) -> str:
-    """Changes the state of a replica.
+    """Changes the state of a replica by an action of STATES; returns HAProxy's response, empty after a success.
 
-    Args:
-        name: name of the replica.
-        action: a key of STATES. `stop` directs new sessions to the other replica, waits, and then ends the connections.
-        control: path of the control socket.
-        grace: seconds that `stop` waits, so that running requests can end.
-
-    Returns:
-        HAProxy's response; empty after a success.
-
-    Raises:
-        OSError: HAProxy does not listen on the socket.
+    `stop` directs new sessions to the other replica, waits for `grace` seconds so that running requests can end, and
+    then ends the connections.
     """
     if action == "stop":  # `maint` ends all connections at once: on-marked-down in deploy/haproxy.cfg
         say(f"set server replicas/{name} state {STATES['drain']}", control)

@@ -32,13 +32,9 @@ FRAMES = "ENV ATTENTION_LAB_FRAMES=https://huggingface.co\n"  # this site shows 
 
 
 def write(folder: Path, source: str) -> None:
-    """Writes README.md and Dockerfile of a Space that runs the present commit.
+    """Writes README.md and Dockerfile of a Space that runs the present commit of the repository at `source`.
 
-    Args:
-        source: address from which everyone can fetch this repository.
-
-    Raises:
-        ValueError: the address has characters that no address has, the folder is not empty, or ROOT is no clone.
+    Raises ValueError if `source` is no address, the folder is not empty, or ROOT is no clone.
     """
     if not re.fullmatch(r"(https|file)://[\w.~:/@%+-]+", source):
         raise ValueError(f"expected the address https://… of a public repository, got {source!r}")

@@ -26,13 +26,7 @@ class RestartError(Exception):
 
 
 class Supervisor:
-    """Replicas behind HAProxy.
-
-    Args:
-        ports: name of a replica -> its port on 127.0.0.1.
-        start: a function that starts the replica with a given name.
-        control: path of HAProxy's control socket.
-    """
+    """Replicas behind HAProxy, each with a port on 127.0.0.1."""
 
     def __init__(self, ports: dict[str, int], start: Start, control: Path = replica.CONTROL) -> None:
         self.ports, self.control = ports, control
@@ -41,14 +35,7 @@ class Supervisor:
         self.balancer: subprocess.Popen[bytes] | None = None
 
     def begin(self, balance: Callable[[], subprocess.Popen[bytes]]) -> None:
-        """Starts the replicas, waits until all replicas are ready, and starts HAProxy.
-
-        Args:
-            balance: a function that starts HAProxy.
-
-        Raises:
-            RestartError: a replica did not become ready.
-        """
+        """Starts the replicas, waits until all of them are ready, and calls `balance`, which starts HAProxy."""
         for name in self.ports:
             self.running[name] = self._start(name)
         for name in self.ports:
@@ -57,11 +44,7 @@ class Supervisor:
         self.balancer = balance()
 
     def watch(self) -> int:
-        """Starts replicas that ended and serves `python -m deploy restart`, until HAProxy ends.
-
-        Returns:
-            HAProxy's exit status.
-        """
+        """Starts replicas that ended and serves `python -m deploy restart`; returns HAProxy's status when it ends."""
         assert self.balancer is not None
         with listening(self.control.parent / SOCKET) as server:
             while self.balancer.poll() is None:
@@ -81,16 +64,9 @@ class Supervisor:
             process.wait(20)
 
     def restart(self, name: str) -> Iterator[str]:
-        """Restarts one replica while the other replica serves all sessions.
+        """Restarts one replica while the other replica serves all sessions, and yields a line of text per step.
 
-        Args:
-            name: name of the replica.
-
-        Yields:
-            One line of text per step.
-
-        Raises:
-            RestartError: no other replica is up, or the replica did not become ready again.
+        Raises RestartError if no other replica is up, or if the replica does not become ready again.
         """
         states = replica.visits(self.control)
         others = [other for other, (state, _) in states.items() if other != name and state.startswith("UP")]
@@ -149,14 +125,7 @@ class Supervisor:
 
 @contextmanager
 def listening(path: Path) -> Iterator[socket.socket]:
-    """Opens a Unix socket that only this user can access; `accept` waits for at most PAUSE.
-
-    Args:
-        path: path of the socket; an existing file is replaced.
-
-    Yields:
-        The socket.
-    """
+    """Opens a Unix socket that only this user can access, in place of any file; `accept` waits for at most PAUSE."""
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as server:
         mask = os.umask(0o177)
@@ -173,17 +142,9 @@ def listening(path: Path) -> Iterator[socket.socket]:
 
 
 def request_restart(names: Sequence[str], control: Path = replica.CONTROL) -> Iterator[str]:
-    """Requests a restart from the running `python -m deploy`.
+    """Requests restarts, one after the other, from the running `python -m deploy`; raises OSError if it does not run.
 
-    Args:
-        names: names of replicas, restarted one after the other.
-        control: path of HAProxy's control socket.
-
-    Yields:
-        Lines of text for a person; after a success, the last line is `done`.
-
-    Raises:
-        OSError: `python -m deploy` does not run.
+    Yields lines of text for a person; after a success, the last line is `done`.
     """
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(str(control.parent / SOCKET))
@@ -193,12 +154,7 @@ def request_restart(names: Sequence[str], control: Path = replica.CONTROL) -> It
 
 
 def start_replica(port: int, metrics: int | None) -> subprocess.Popen[bytes]:
-    """Starts one replica in hosted mode, on 127.0.0.1.
-
-    Args:
-        port: port of the replica.
-        metrics: port of the replica's Prometheus metrics; None for no metrics.
-    """
+    """Starts one replica in hosted mode, on 127.0.0.1; `metrics` is the port of its Prometheus metrics, if any."""
     return subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", "app/host.py", "--server.port", str(port),
          "--server.address", "127.0.0.1"], cwd=ROOT,
