@@ -4,24 +4,28 @@ A model in use is not freed, and a second request for the model returns the same
 same model wait for one load. Requests for different models do not wait for each other, nor for loads of our own models.
 """
 
+from __future__ import annotations
+
 import functools
 import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from weakref import WeakValueDictionary
 
+from models import extras
 from models.info import ModelInfo
 from models.labs.foreign.errors import FOLDER, HUB, ForeignError
-from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening import child, hub
-from models.labs.foreign.opening.facts import kinds_of, make_reader
 from models.labs.foreign.opening.files import in_utf8
-from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.refusals import refuse
 from models.messages import cut, message
+
+if TYPE_CHECKING:
+    from models.labs.foreign.lab import ForeignLab
 
 MOST_INSPECTED = 256  # number of folders whose inspection is not repeated
 LEAST = 2  # number of models that are always cached, regardless of their size
@@ -85,8 +89,22 @@ _inspected: OrderedDict[str, None] = OrderedDict()  # folder and stamp of the in
 _folders: dict[str, Path] = {}  # name -> the folder that was opened last under this name
 
 
-def load(name: str, progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> ForeignLab:
-    """Loads a model as models.labs.foreign.load does."""
+def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None,
+         cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
+    """Returns the model with this address, the same object while it is cached; downloads the model if necessary.
+
+    Args:
+        name: address of the model.
+        progress: called with the received and the total number of bytes.
+        cancelled: called repeatedly; if it returns True, the download stops. The received part is kept for the next
+            attempt.
+
+    Raises:
+        ForeignError: the model cannot be opened; the message gives the reason.
+        MissingExtraError: the extra `hf` is not installed.
+        CancelledError: `cancelled` returned True.
+    """
+    extras.need("hf")
     if name.startswith(FOLDER):
         return load_folder(_folder(name), cancelled)
     repo = hub.repo_of(name)
@@ -105,15 +123,34 @@ def _from_hub(name: str, progress: Callable[[int, int], None], cancelled: Callab
     # The Hub's cache stores file contents beside the model folders: links may lead to these contents, nowhere else.
     root = folder.parent.parent
     _inspect(folder, root, cancelled)
+    return _opened(name, folder, root)
+
+
+def _opened(name: str, folder: Path, root: Path) -> ForeignLab:
+    from models.labs.foreign.opening.folder import open_folder  # imports transformers
+
     return open_folder(name, folder, root)
 
 
-def load_folder(folder: Path, cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
-    """Loads a folder as models.labs.foreign.load_folder does."""
+def load_folder(folder: str | Path, cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
+    """Returns the model in a folder that `transformers` saved; its name is `folder:` and the folder's name.
+
+    A child process with limits of time and memory reads config and tokenizer first (opening/child.py).
+
+    Args:
+        folder: path of the folder.
+        cancelled: called repeatedly until the child process has ended.
+
+    Raises:
+        ForeignError: the model cannot be opened; the message gives the reason.
+        MissingExtraError: the extra `hf` is not installed.
+        CancelledError: `cancelled` returned True.
+    """
+    extras.need("hf")
     if hub.access().hosted:
         raise refuse("hosted")
     try:
-        folder = _meant(folder).expanduser().resolve()
+        folder = _meant(Path(folder)).expanduser().resolve()
         stamp = _stamp(folder)
     # the path is too long, starts with the home folder of an unknown user, or contains a null character
     except (OSError, RuntimeError, ValueError) as error:
@@ -123,7 +160,7 @@ def load_folder(folder: Path, cancelled: Callable[[], bool] = lambda: False) -> 
     def opened() -> ForeignLab:
         with in_utf8(folder) as readable:
             _inspect(readable, readable, cancelled)
-            return open_folder(name, readable)
+            return _opened(name, readable, readable)
     lab = _cache.get(f"{folder} {stamp}", opened)
     _folders[name] = folder
     return lab
@@ -147,17 +184,17 @@ def _inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: F
 
 
 def cached(name: str) -> ForeignLab | None:
-    """Returns the same as models.labs.foreign.cached."""
+    """Returns the model with this address if it is in memory, otherwise None; never loads a model or waits."""
     return _cache.called(name)  # two folders can have the same name, and a folder can change
 
 
-def labs() -> list[ForeignLab]:
-    """Returns the same as models.labs.foreign.in_memory."""
+def in_memory() -> list[ForeignLab]:
+    """Returns the cached models."""
     return _cache.labs
 
 
 def family(name: str) -> list[str]:
-    """Returns the same as models.labs.foreign.family."""
+    """Returns the names of the models in memory whose input and output have the same type, `name` included."""
     chosen = cached(name)
     if chosen is None:
         return [name]
@@ -165,7 +202,10 @@ def family(name: str) -> list[str]:
 
 
 def entry(name: str) -> ModelInfo:
-    """Returns the same as models.labs.foreign.entry."""
+    """Returns the catalogue entry of a model on this machine, from its config.
+
+    Raises ForeignError if the model is not on this machine.
+    """
     lab = cached(name)
     if lab is not None:
         return ModelInfo(name, lab.task, lab.kinds, lab.trained_length, lab.limit)
@@ -181,6 +221,8 @@ def entry(name: str) -> ModelInfo:
 
 @functools.lru_cache(32)
 def _entry(name: str, folder: Path, changed: str) -> ModelInfo:
+    from models.labs.foreign.opening.facts import kinds_of, make_reader
+
     with in_utf8(folder) as readable:
         _inspect(readable, readable if name.startswith(FOLDER) else readable.parent.parent)
         reader = make_reader(name, readable)
