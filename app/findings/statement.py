@@ -6,20 +6,7 @@ from typing import Any
 
 from app.findings.links import query
 from app.texts import _, ngettext
-from studies.claims import (
-    BUILT,
-    FADES,
-    FAILS,
-    HOLDS,
-    MISSING,
-    ONCE,
-    OPEN,
-    SMALL,
-    WORDS,
-    Claim,
-    Statement,
-    Verdict,
-)
+from studies.claims import BUILT, FADES, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, WORDS, Claim, Statement, Verdict
 
 # verdict -> its mark in components/findings/marks.js, in the order of the page
 MARKS = {HOLDS: "disc", ONCE: "ring", FADES: "half", SMALL: "equal", FAILS: "cross", BUILT: "square", OPEN: "dash",

@@ -6,15 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, unquote
 
-from app.state.lab_state import (
-    CLAIMS,
-    LAST,
-    MAX_COMPARED,
-    MAX_TEXT,
-    PAGES,
-    SHOWN,
-    LabState,
-)
+from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SHOWN, LabState
 from app.state.lessons.lesson_files import CHOICES, Place, step_at
 from app.state.pages.answer_view import AnswerView
 from app.state.pages.lab_view import LabView

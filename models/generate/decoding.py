@@ -35,19 +35,10 @@ def can_decode(model: Transformer) -> bool:
 
 
 class Decoder:
-    """Reads B texts in parallel, one token of each at a time.
+    """Reads B texts of at most `longest` tokens in parallel, one token of each at a time.
 
-    Args:
-        model: model with softmax or selective attention over q·k, in evaluation mode.
-        texts: B, the number of texts.
-        longest: largest number of tokens of a text.
-        budgets: K_l, the number of keys that each layer keeps; None to keep all.
-        interventions: one Intervention per layer for a text of `longest` tokens; None for the unmodified model. A row
-            of a constant pattern is cut to the kept keys and divided by its sum.
-        by_age: True to evict the oldest key instead of the one with the largest F.
-
-    Raises:
-        ValueError: `can_decode` is False for the model, or a budget is below FEWEST.
+    `budgets` are the numbers of keys that each layer keeps (None: all), and `interventions` one per layer, for a text
+    of `longest` tokens. A row of a constant pattern is cut to the kept keys and divided by its sum.
     """
 
     @torch.inference_mode()

@@ -28,16 +28,12 @@ def longest_of(tokens: int, limit: int) -> int:
 
 
 class Writer:
-    """Reads the candidates of T texts, one token of each at a time; its method is the `step` of beam search.
+    """Reads the candidates of T padded texts (T, M), one token of each at a time; its method is the `step` of beam
+    search.
 
-    Args:
-        model: model in evaluation mode.
-        texts: (T, M) ids, padded.
-        interventions: block -> one Intervention per layer; those of the decoder are for as many queries as will be
-            read. None for the unmodified model.
-        cached: False for a full pass per token, which is slower and gives the same result.
-        sources: (T, M) ids of the second prompts, from which patched heads take their values; None without patches. The
-            decoder reads the same candidates for both prompts.
+    `interventions` are one per layer of each block, those of the decoder for as many queries as will be read. Patched
+    heads take their values from `sources` (T, M); the decoder reads the same candidates for both. Without `cached`,
+    each token needs a full pass, which is slower and gives the same result.
     """
 
     @torch.inference_mode()

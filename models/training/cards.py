@@ -21,14 +21,7 @@ from models.nets.attention.rotary import rotary_table
 from models.nets.config import Config
 from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Block, Model, Transformer
-from models.storage.checkpoint import (
-    CHECKPOINTS,
-    CheckpointError,
-    read_card,
-    read_json,
-    read_model,
-    write_json,
-)
+from models.storage.checkpoint import CHECKPOINTS, CheckpointError, read_card, read_json, read_model, write_json
 from models.storage.datasets import add_folder_options
 from models.storage.released import parts_of
 from models.tasks.base import Pairs, Task

@@ -9,12 +9,7 @@ import pytest
 from studies.claims import FAILS, HOLDS, MISSING, ONCE, OPEN
 from studies.claims.sources import memory
 from studies.claims.verdict import UNKNOWN, YES, Check
-from tests.models.made_claims import (
-    Made,
-    as_the_sources_have_it,
-    heads_as_the_source_has_them,
-    timed,
-)
+from tests.models.made_claims import Made, as_the_sources_have_it, heads_as_the_source_has_them, timed
 
 
 def test_memory_of_a_model_that_is_not_measured_could_still_decide():

@@ -9,15 +9,7 @@ from typing import Any
 
 from app.state import session, visit
 from app.state.handlers.lesson_events import leave_lesson
-from app.state.lab_state import (
-    FIRST_PAGE,
-    LAB,
-    LAST,
-    MAX_TEXT,
-    PAGES,
-    START,
-    LabState,
-)
+from app.state.lab_state import FIRST_PAGE, LAB, LAST, MAX_TEXT, PAGES, START, LabState
 from app.state.lessons.lesson_files import Place
 from app.state.link import lab_of, read_query
 from app.state.session import history, is_index

@@ -35,24 +35,14 @@ class EvictingCache(Cache):
     F is the sum of the votes of earlier queries against a key. The first token is never evicted, nor is a key in the
     step that adds it. Among keys with equal F, as in attention without F, the oldest key is evicted. F of an evicted
     key is not needed again, because F never decreases (Leviathan, Kalman and Matias 2024, arXiv 2410.02703, on context
-    pruning).
-
-    Args:
-        texts: B, the number of texts.
-        capacity: largest number of keys that are kept per text.
-        by_age: True to evict the oldest key regardless of F.
-
-    Attributes:
-        mask: (B, S) F of each cached key.
-        positions: (B, S) int64 position in the text of each cached key.
-        read: number of tokens read so far.
+    pruning). With `by_age`, the oldest key is evicted regardless of F.
     """
 
     def __init__(self, texts: int, capacity: int, by_age: bool = False) -> None:
         super().__init__()
-        self.capacity, self.by_age, self.read = capacity, by_age, 0
-        self.mask = torch.zeros(texts, 0)
-        self.positions = torch.zeros(texts, 0, dtype=torch.int64)
+        self.capacity, self.by_age, self.read = capacity, by_age, 0  # read: number of tokens so far
+        self.mask = torch.zeros(texts, 0)  # (B, S) F of each cached key
+        self.positions = torch.zeros(texts, 0, dtype=torch.int64)  # (B, S) position in the text of each cached key
         self._texts = torch.arange(texts)
         self._slot = self._texts
 
