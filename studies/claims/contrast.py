@@ -23,8 +23,22 @@ from models.storage.damage import broken
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims.evidence import Evidence, Metric
-from studies.claims.statement import BUILT, FADES, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, Verdict, with_unit
-from studies.claims.statement_file import entry
+from studies.claims.statement import (
+    BUILT,
+    FADES,
+    FAILS,
+    HOLDS,
+    MISSING,
+    ONCE,
+    OPEN,
+    SMALL,
+    Chart,
+    Statement,
+    Verdict,
+    with_unit,
+)
+from studies.claims.statement_file import entry, stated
+from studies.claims.stored_text import Table
 from studies.claims.verdict import FEWEST, LEVEL, TEXTS, UNKNOWN, Check, Samples, deciding, holm, table_of_parts
 
 POCOCK = (0.05, 0.0304, 0.0232, 0.0194)  # one-sided nominal level of each of 1 to 4 looks, 5% together (Pocock 1977)
@@ -129,6 +143,12 @@ def decide(key: str, estimate: Estimate | None, checks: Sequence[Check]) -> Verd
                    value=_scaled(sign * estimate.value, own), low=low, high=high,
                    bound=next(own[name] for name in ("margin", "limit", "least") if name in own),
                    is_limit=limit is not None, unit=message(own.get("unit", "")))
+
+
+def judged(key: str, ours: str, estimate: Estimate | None, checks: Sequence[Check], table: Table, chart: Chart | None,
+           command: str, **values: Any) -> Statement:
+    """Returns a statement with its verdict; the arguments are those of `decide` and `stated`."""
+    return stated(key, ours, decide(key, estimate, checks), table, chart, command, **values)
 
 
 def natural(own: Mapping[str, Any], name: str) -> float | None:

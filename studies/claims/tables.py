@@ -2,10 +2,12 @@
 
 import math
 import statistics
+import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.messages import N_, listed, message, plural_message
+from studies.claims.statement import Chart
 from studies.claims.verdict import Samples, deciding, differences, mean_and_chance
 
 SOURCE = N_("source")
@@ -160,6 +162,14 @@ def lines(rows: Sequence[tuple[str, Mapping[int, Samples]]], steps: int = 0) -> 
     return [{"name": label, "x": x, "value": round(value, 4), "seed": seed}
             for label, by_x in rows for x, samples in by_x.items()
             for seed, value in samples.get(steps, {}).items()]
+
+
+def chart(kind: str, points: Sequence[Mapping[str, Any]], title: str, each_point: str, across: str = "",
+          rule: tuple[float, str] | None = None, form: str = ".4~r") -> Chart | None:
+    """Returns a chart whose text alternative is the template `each_point` for each point; None without points."""
+    names = [field for _, field, _, _ in string.Formatter().parse(each_point) if field]
+    alt = listed((message(each_point, **{name: point[name] for name in names}) for point in points), "; ")
+    return Chart(kind, [dict(point) for point in points], title, across, rule, alt, form) if points else None
 
 
 def best_budget(all_samples: Sequence[Samples]) -> int:

@@ -7,21 +7,11 @@ from typing import Any
 from models.messages import N_, listed, message
 from studies import per_text
 from studies.claims import commands, tables
-from studies.claims.contrast import decide, of_values
+from studies.claims.contrast import judged, of_values
 from studies.claims.evidence import Evidence
 from studies.claims.sources.synthesizer.translated import bleu, bleus
 from studies.claims.statement import Chart, Claim, Statement
-from studies.claims.statement_file import stated
-from studies.claims.verdict import (
-    UNKNOWN,
-    Check,
-    Samples,
-    below,
-    by_error,
-    differences,
-    fact,
-    median_below,
-)
+from studies.claims.verdict import UNKNOWN, Check, Samples, below, by_error, differences, median_below
 from studies.pace import PLAIN
 
 TERMS = {"sub": message("values"), "pos": message("positions"), "out": message("outputs")}
@@ -35,7 +25,6 @@ THEIRS = {"sub": (0.917, 0.935), "pos": (0.007, 0.219), "out": (0.921, 0.997)}
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements."""
     return Claim("disagreement", message("Disagreement: heads are trained to differ"),
                  "Li et al. 2018, arXiv 1810.10183",
                  message("The source: Transformer-Base, Chinese to English and English to German. Here: 3.9 million "
@@ -66,19 +55,13 @@ def _own_sense(evidence: Evidence) -> Statement:
               for which, name in ((message("plain"), PLAIN),
                                   (message("with the term"), f"translation-disagreement-{term}"))
               if (measured := by_name.get(name))]
-    chart = Chart("dots", points, "exp(D)", alt=listed(
-        (message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
-        "; "))
-    return stated(
+    return judged(
         "disagreement-own",
         message("exp(D), D = disagreement term: {values}", values=tables.each([
             (title, message("{low} to {high}", low=f"{by_name[PLAIN]['mean'][term]:.3f}",
                             high=f"{by_name[f'translation-disagreement-{term}']['mean'][term]:.3f}"))
             for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*by_name}])),
-        decide("disagreement-own", None,
-               checks),
-        rows,
-        chart if points else None,
+        None, checks, rows, tables.chart("dots", points, "exp(D)", N_("{name}, {which}: {value:.2f}")),
         f"python -m studies.corpus.disagreement {' '.join(MODELS)}\npython -m studies.claims")
 
 
@@ -97,15 +80,12 @@ def _helps(evidence: Evidence) -> Statement:
               for between in [differences(samples[name], samples[other])]]
     rows = tables.table([(TITLES[name], f"{BLEU[name]:.2f}", samples[name]) for name in MODELS], ".2f", "term")
     points = tables.dots([(TITLES[name], BLEU[name], samples[name]) for name in MODELS if samples[name]])
-    chart = Chart("dots", points, "BLEU", alt=listed(
-        (message("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
-    return stated(
+    chart = tables.chart("dots", points, "BLEU", N_("{name} {value:.2f}"))
+    return judged(
         "disagreement-helps",
         message("BLEU: {values}", values=tables.each_over_time([
             (TITLES[name], values) for name, values in samples.items()], ".2f")),
-        decide("disagreement-helps", bleus(evidence, [out], [PLAIN]),
-               checks),
-        rows,
+        bleus(evidence, [out], [PLAIN]), checks, rows,
         chart if any(samples[name] for name in MODELS[1:]) else None,
         commands.evaluated(MODELS, f"python -m studies.generated.sentences {' '.join(MODELS)}"))
 
@@ -113,16 +93,11 @@ def _helps(evidence: Evidence) -> Statement:
 def _slower(evidence: Evidence) -> Statement:
     measured_rows = {row["name"]: row for row in evidence.measured.get("training_speed", {}).get("rows", [])}
     measured = {TITLES[name]: measured_rows[name] for name in MODELS if name in measured_rows}
-    checks: list[Check] = []
     slowed = [-math.log(ratio) for ratio in measured_rows.get("translation-disagreement-out", {}).get("blocks", [])]
-    for name in MODELS[1:]:
-        little = message("{name}: at least {share} of plain's", name=TITLES[name], share=LEAST)
-        slower = message("{name}: slower than plain", name=TITLES[name])
-        if name in measured_rows:
-            blocks = measured_rows[name].get("blocks", [])
-            checks += [median_below(little, [-ratio for ratio in blocks], -LEAST), median_below(slower, blocks)]
-        else:
-            checks += [fact(little, None), fact(slower, None)]
+    checks = [check for name in MODELS[1:] if (blocks := measured_rows.get(name, {}).get("blocks")) for check in (
+        median_below(message("{name}: at least {share} of plain's", name=TITLES[name], share=LEAST),
+                     [-ratio for ratio in blocks], -LEAST),
+        median_below(message("{name}: slower than plain", name=TITLES[name]), blocks))]
     rows = [{N_("term"): name, N_("source"): tables.NOTHING,
              N_("here, steps per second / plain's"): message("{median:.2f} ({low:.2f} to {high:.2f})",
                 median=row["median"],
@@ -134,13 +109,9 @@ def _slower(evidence: Evidence) -> Statement:
                   rule=(1.0, message("equal")),
                   alt=listed(
         (message("{name} {value:.2f}", name=name, value=row["median"]) for name, row in measured.items()), "; "))
-    return stated(
+    return judged(
         "disagreement-slower",
         message("{values} (steps per second / plain's)", values=tables.each([
             (name, f"{row['median']:.2f}") for name, row in measured.items()])),
-        decide("disagreement-slower", of_values(slowed, 0),
-               checks),
-        rows or [{"term": tables.NOTHING, "source": tables.NOTHING}],
-        chart if points else None,
-        commands.measured("training_speed"),
-        share=LEAST)
+        of_values(slowed, 0), checks, rows or [{"term": tables.NOTHING, "source": tables.NOTHING}],
+        chart if points else None, commands.measured("training_speed"), share=LEAST)

@@ -9,11 +9,10 @@ from typing import Any
 from models.messages import N_, listed, message
 from models.tasks.stories import CONTEXT
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, decide, of_texts
+from studies.claims.contrast import Estimate, judged, of_texts
 from studies.claims.evidence import Evidence
 from studies.claims.sources.synthesizer import compared, perplexities, perplexity
 from studies.claims.statement import Chart, Claim, Statement
-from studies.claims.statement_file import stated
 from studies.claims.verdict import below, below_in_texts
 
 PLAIN, GATED = MODELS = ("stories-softmax", "stories-gated")
@@ -27,7 +26,6 @@ REPEATED = message("numbers repeated in another paper's repository")
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements."""
     return Claim("gated", message("Gated attention: each head gates its own output"),
                  "Qiu et al. 2025, arXiv 2505.06708",
                  message("The source: 1.7 and 15 billion parameters, up to 3.5 trillion tokens. Here: 2.6 million, "
@@ -45,13 +43,10 @@ def _perplexity(evidence: Evidence) -> Statement:
                   for steps, values in over.items()), "; ")
     chart = Chart("dots", points, message("perplexity / softmax's"), rule=(1.0, message("softmax")),
                   alt=message("gated over softmax: {values}", values=alt))
-    return stated(
-        "gated-perplexity",
-        message("{value} (perplexity / softmax's)", value=tables.over_time(over)),
-        decide("gated-perplexity", perplexities(evidence, ["softmax"], ["gated"]),
-               [check]),
-        tables.table([(TITLES[GATED], message("below 1"), over)]),
-        chart if points else None,
+    return judged(
+        "gated-perplexity", message("{value} (perplexity / softmax's)", value=tables.over_time(over)),
+        perplexities(evidence, ["softmax"], ["gated"]), [check],
+        tables.table([(TITLES[GATED], message("below 1"), over)]), chart if points else None,
         commands.evaluated(MODELS))
 
 
@@ -68,16 +63,14 @@ def _sink(evidence: Evidence) -> Statement:
     points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
                "which": TITLES[name]}
               for name, study in by_name.items() for layer, shares in enumerate(study["share"], 1)]
-    return stated(
+    return judged(
         "gated-sink",
         tables.each([*((TITLES[name], f"{statistics.fmean(study['by_window']):.1%}")
                        for name, study in by_name.items()),
                      (message("even weights"), f"{even:.1%}")]),
-        decide("gated-sink", _removed(_pairs(evidence, {name: study["by_window"] for name, study in by_name.items()})),
-               [below_in_texts(message("less than half of softmax's"), less)]),
-        rows,
-        _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))),
-        MEASURED,
+        _removed(_pairs(evidence, {name: study["by_window"] for name, study in by_name.items()})),
+        [below_in_texts(message("less than half of softmax's"), less)], rows,
+        _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))), MEASURED,
         n=CONTEXT)
 
 
@@ -93,16 +86,14 @@ def _sparse(evidence: Evidence) -> Statement:
         ours, strict=True)]
     points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(values), 4),
                "which": message("here")} for layer, values in enumerate(gates.get("mean", ()), 1)]
-    return stated(
+    return judged(
         "gated-sparse",
         message("mean gate {mean}; {closed} below 0.1; first token {first}, others {others}",
                 mean=ours[0], closed=ours[1], first=ours[2], others=ours[3]),
-        decide("gated-sparse", of_texts(windows),
-               [below_in_texts(message("mean below one half"), windows, MOST),
-                  below_in_texts(message("first token below others"), quiet)]),
-        rows,
-        _dots(points, message("mean of the gates"), ".2~f"),
-        MEASURED)
+        of_texts(windows),
+        [below_in_texts(message("mean below one half"), windows, MOST),
+         below_in_texts(message("first token below others"), quiet)],
+        rows, _dots(points, message("mean of the gates"), ".2~f"), MEASURED)
 
 
 def _by_token(evidence: Evidence) -> Statement:
@@ -123,16 +114,14 @@ def _by_token(evidence: Evidence) -> Statement:
                  "12", message("112 (one constant for all)"), message("breaks")), strict=True)]
     points = [{"name": label, "value": numbers[way], "which": message("here")} for way,
                label in labels.items() if numbers]
-    return stated(
+    return judged(
         "gated-token",
         message("perplexity {values}", values=tables.each([(label, f"{numbers[way]:.1f}")
                                                            for way, label in labels.items() if numbers])),
-        decide("gated-token", of_texts(risen),
-               [below_in_texts(message("doubled with mean gates"), rises("constant")),
-                  below_in_texts(message("doubled with gates of 1"), rises("open"))]),
-        rows,
-        _dots(points, message("perplexity"), ".4~r"),
-        MEASURED)
+        of_texts(risen),
+        [below_in_texts(message("doubled with mean gates"), rises("constant")),
+         below_in_texts(message("doubled with gates of 1"), rises("open"))],
+        rows, _dots(points, message("perplexity"), ".4~r"), MEASURED)
 
 
 def _longer(evidence: Evidence) -> Statement:
@@ -149,17 +138,15 @@ def _longer(evidence: Evidence) -> Statement:
               for name in MODELS for n, values in losses[name].items() if values]
     chart = Chart("lines", points, message("perplexity"), message("tokens"), alt=listed(
         (message("{name}, {n} tokens: {value:.1f}", name=p["name"], n=p["x"], value=p["value"]) for p in points), "; "))
-    return stated(
+    return judged(
         "gated-longer",
         message("perplexity at {n} tokens: {values}", n=LONGER[-1], values=tables.each([
             (TITLES[name], f"{math.exp(statistics.fmean(by_length[LONGER[-1]])):.1f}")
             for name, by_length in losses.items() if by_length[LONGER[-1]]])),
-        decide("gated-longer", of_texts([-value for value in less(LONGER[-1])]),
-               [below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]),
-        rows,
+        of_texts([-value for value in less(LONGER[-1])]),
+        [below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER], rows,
         chart if points else None,
-        f"python -m studies.corpus.lengths {' '.join(MODELS)}\npython -m studies.claims",
-        repeated=REPEATED)
+        f"python -m studies.corpus.lengths {' '.join(MODELS)}\npython -m studies.claims", repeated=REPEATED)
 
 
 def _studies(evidence: Evidence) -> dict[str, dict[str, Any]]:

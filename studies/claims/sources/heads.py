@@ -16,11 +16,10 @@ from models.plan import Address
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, decide, of_values
+from studies.claims.contrast import Estimate, judged, of_values
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Claim, Statement
-from studies.claims.statement_file import stated
-from studies.claims.verdict import UNKNOWN, Check, below, by_error, deciding, of_one_training
+from studies.claims.verdict import below, by_error, deciding, of_one_training
 
 MODELS = ("translation-softmax", "stories-softmax", "stories-selective", "masked-softmax")
 NAME = MODELS[0]
@@ -31,7 +30,6 @@ TITLES = {ENCODER: message("the encoder"), DECODER: message("the decoder"), CROS
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements."""
     heads = {name: study for name in MODELS if (study := evidence.study(name, "heads"))}
     return Claim("heads", message("Heads: a few specialised ones matter most"),
                  "Voita et al. 2019, arXiv 1905.09418",
@@ -72,14 +70,12 @@ def _few(evidence: Evidence) -> Statement:
               for run in (*controls, *runs)]
     chart = Chart("lines", points, "BLEU", message("heads of the encoder left"), alt=listed(
         (message("{n} heads BLEU {bleu}", n=point["x"], bleu=point["value"]) for point in points), "; "))
-    return stated(
-        "heads-few",
-        message("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
-        decide("heads-few", of_values(behind, 1, _sentence_error(evidence)),
-               [of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
-                                        LOST, _sentence_error(evidence)))]),
-        rows,
-        chart if points else None,
+    return judged(
+        "heads-few", message("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
+        of_values(behind, 1, _sentence_error(evidence)),
+        [of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
+                                 LOST, _sentence_error(evidence)))],
+        rows, chart if points else None,
         commands.learned([ENCODER], (*controls, *runs), f"python -m studies.generated.sentences {PRUNED}"),
         lost=LOST)
 
@@ -133,24 +129,21 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
     checks = [by_error(message("in {model}", model=name), share - 0.5, (share - 0.5) / sigmas if sigmas else math.nan,
                                1)
               for name, (share, sigmas, _, _) in ranks.items()]
-    checks += [Check(message("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in ranks]
     rows = [{N_("model"): name, N_("source"): tables.NOTHING, N_("heads with a role"): f"{ours} / {ours + others}",
              N_("kept longer"): tables.NOTHING if math.isnan(share) else f"{share:.0%} ({sigmas:+.1f} σ)"}
             for name, (share, sigmas, ours, others) in ranks.items()]
     points = [{"name": name, "which": "here", "value": round(share, 4)} for name, (share, *_) in ranks.items()
               if not math.isnan(share)]
-    chart = Chart("dots", points, message("pairs: head with a role kept longer"),
-                  rule=(0.5, message("no difference")), form=".0%", alt=listed(
-                      (message("{name} {value:.0%}", name=p["name"], value=p["value"]) for p in points), "; "))
-    return stated(
+    chart = tables.chart("dots", points, message("pairs: head with a role kept longer"), N_("{name} {value:.0%}"),
+                         rule=(0.5, message("no difference")), form=".0%")
+    return judged(
         "heads-roles",
         message("{values} of the pairs", values=tables.each([
             (name, f"{share:.0%}") for name, (share, *_) in ranks.items() if not math.isnan(share)])),
-        decide("heads-roles", _mean([
+        _mean([
             (share - 0.5, (share - 0.5) / sigmas if sigmas else math.nan) for share, sigmas, *_ in ranks.values()]),
-               checks),
-        rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}],
-        chart if points else None,
+        checks, rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}],
+        chart,
         f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims")
 
 
@@ -188,18 +181,14 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
                      N_("confidence, loss when pruned alone"): f"{within_layers(sure, loss)[0]:.2f}",
                      N_("relevance, loss when pruned alone"): f"{within_layers(relevant, loss)[0]:.2f}"})
         points.append({"name": name, "which": "here", "value": round(agree, 4)})
-    known = {point["name"] for point in points}
-    checks += [Check(message("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in known]
-    chart = Chart("dots", points, message("rank correlation of confidence and relevance"), rule=(0.0, message("none")),
-                  alt=listed((message("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
-    return stated(
+    chart = tables.chart("dots", points, message("rank correlation of confidence and relevance"),
+                         N_("{name} {value:.2f}"), rule=(0.0, message("none")))
+    return judged(
         "heads-agree",
         message("rank correlation: {values}", values=tables.each([(str(p["name"]),
                 f"{p['value']:.2f}") for p in points])),
-        decide("heads-agree", _mean(agreement),
-               checks),
-        rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}],
-        chart if points else None,
+        _mean(agreement), checks, rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}],
+        chart,
         f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims")
 
 
@@ -216,17 +205,13 @@ def _order(evidence: Evidence) -> Statement:
     apart = _differences(compared, CROSS, ENCODER)
     points = [{"name": kind, "which": "here", "value": count} for run in runs
               for kind, count in run["heads_left"].items()]
-    chart = Chart("dots", points, message("remaining heads by block and gate strength"),
-                  alt=listed(
-        (message("{name} {value}", name=p["name"], value=p["value"]) for p in points), "; "))
-    return stated(
+    chart = tables.chart("dots", points, message("remaining heads by block and gate strength"), N_("{name} {value}"))
+    return judged(
         "heads-order",
         message("heads left of 24: {values}", values=tables.each([(title, tables.spread(
             [run["heads_left"][kind] for run in compared], ".1f")) for kind, title in TITLES.items()])),
-        decide("heads-order", of_values([*apart.get(deciding(apart), {}).values()]),
-               checks),
-        rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}],
-        chart if points else None,
+        of_values([*apart.get(deciding(apart), {}).values()]), checks,
+        rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}], chart,
         commands.learned([ENCODER, DECODER, CROSS], (*controls, *runs)),
         strengths=listed(sorted({f"{run['strength']:g}" for run in compared}) or [tables.NOTHING]))
 

@@ -12,19 +12,10 @@ from numpy import ndarray
 
 from models.messages import N_, listed, message
 from studies.claims import tables
-from studies.claims.contrast import decide, of_texts
+from studies.claims.contrast import judged, of_texts
 from studies.claims.evidence import Evidence
-from studies.claims.statement import Chart, Statement
-from studies.claims.statement_file import stated
-from studies.claims.verdict import (
-    NO,
-    TOLERANCE,
-    UNCLEAR,
-    UNKNOWN,
-    YES,
-    Check,
-    below_in_texts,
-)
+from studies.claims.statement import Statement
+from studies.claims.verdict import NO, TOLERANCE, UNCLEAR, UNKNOWN, YES, Check, below_in_texts
 
 MOST = 2.0  # the factor on the memory must be above this: more than half of the memory is dropped
 Windows = dict[float, ndarray]  # factor -> (W,) losses of the same windows, nats
@@ -72,18 +63,17 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
     table = [{N_("perplexity with 1 / x memory"): names.get(title, message(title))} | {
         f"{factor:g}x": f"{curve[factor]:.2f}" if factor in curve else tables.NOTHING for factor in factors}
         for title, curve in curves.items() if curve] or [{"perplexity with 1 / x memory": tables.NOTHING}]
-    points = [{"name": title, "x": factor, "seed": 0, "value": round(value, 3)}
+    points = [{"name": message(title), "x": factor, "seed": 0, "value": round(value, 3)}
               for title, curve in curves.items() for factor, value in curve.items()]
-    chart = Chart("lines", points, message("perplexity"),
-                  message("full memory / memory kept"),
-                  rule=(limit, message("softmax with full memory")) if limit else None,
-                  alt=listed((message("{name} {x:g}x {value:.2f}", name=message(str(point["name"])), x=point["x"],
-                                      value=point["value"]) for point in points), "; "))
+    chart = tables.chart("lines", points, message("perplexity"), N_("{name} {x:g}x {value:.2f}"),
+                         message("full memory / memory kept"),
+                         (limit, message("softmax with full memory")) if limit else None)
     models = " ".join(f"stories-{name}{context}" for name in ("selective", "selective-memory", "softmax"))
-    return stated(
-        key, _ours(curves, reached, limit), decide(key, estimate, checks), table, chart if points else None,
+    return judged(
+        key, _ours(curves, reached, limit), estimate, checks, table, chart,
         f"for name in {models}; do python -m studies.corpus.forgetting $name; done\n"
-        "python -m studies.claims", **values)
+            "python -m studies.claims",
+        **values)
 
 
 def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Reach | None],

@@ -11,19 +11,11 @@ import numpy
 from models.messages import N_, listed, message
 from studies import per_text
 from studies.claims import commands, tables
-from studies.claims.contrast import Side, decide, of_trainings
+from studies.claims.contrast import Side, decide, judged, of_trainings
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.statement_file import stated
-from studies.claims.verdict import (
-    UNKNOWN,
-    Check,
-    Samples,
-    below,
-    differences,
-    fact,
-    no_worse,
-)
+from studies.claims.verdict import UNKNOWN, Check, Samples, below, differences, fact, no_worse
 
 LENGTHS = (32, 64, 128, 256, 512)
 TRAINED = 64
@@ -58,7 +50,6 @@ SIDES = {"relu²/n, n fixed": ("masked-gau-relu2", ""), "relu²/n, n = length": 
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements."""
     def measured(name: str, read: Callable[[int], Callable[[Metric], float]] = accuracy) -> ByLength:
         return {n: evidence.samples(f"masked-{name}", read(n)) for n in LENGTHS}
 
@@ -141,13 +132,10 @@ def _read_commands(*names: str) -> str:
 
 def _reading(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     names = ("relu²/n, n fixed", "relu²/n, n = length")
-    return stated(
-        "normalisation-reading",
-        _ours(read, names, LENGTHS[0]),
-        decide("normalisation-reading", of_trainings(evidence, *([_side(name, SHORTER)] for name in names)),
-               [_above(evidence, read, *names, n) for n in SHORTER]),
-        _by_length(read, names),
-        _chart(read, names),
+    return judged(
+        "normalisation-reading", _ours(read, names, LENGTHS[0]),
+        of_trainings(evidence, *([_side(name, SHORTER)] for name in names)),
+        [_above(evidence, read, *names, n) for n in SHORTER], _by_length(read, names), _chart(read, names),
         _read_commands("gau-relu2"))
 
 
@@ -158,14 +146,10 @@ def _cure(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
                                 texts=texts)
                for n in OTHERS for between, texts in [_less(evidence, read, fixed, mixed, n)]]
     names = (mixed, fixed, length)
-    return stated(
-        "normalisation-cure",
-        _ours(read, names, LENGTHS[-1]),
-        decide("normalisation-cure", of_trainings(evidence, [_side(mixed, OTHERS)], [_side(length, OTHERS)]),
-               checks),
-        _by_length(read, names),
-        _chart(read, names),
-        _read_commands("gau-relu2", "gau-relu2-mixed"))
+    return judged(
+        "normalisation-cure", _ours(read, names, LENGTHS[-1]),
+        of_trainings(evidence, [_side(mixed, OTHERS)], [_side(length, OTHERS)]), checks,
+        _by_length(read, names), _chart(read, names), _read_commands("gau-relu2", "gau-relu2-mixed"))
 
 
 def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
@@ -174,14 +158,10 @@ def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     between, texts = _less(evidence, read, "softmax, trained at 128", "softmax", LONGER)
     checks.append(no_worse(message("at {n} no worse than softmax trained at {n}", n=LONGER), between, texts=texts))
     names = ("softmax", "softmax, trained at 128", *readings)
-    return stated(
-        "normalisation-softmax",
-        _ours(read, names, LENGTHS[-1]),
-        decide("normalisation-softmax", of_trainings(
-            evidence, [_side("softmax", OTHERS)], [_side(readings[1], OTHERS)]),
-               checks),
-        _by_length(read, names),
-        _chart(read, names),
+    return judged(
+        "normalisation-softmax", _ours(read, names, LENGTHS[-1]),
+        of_trainings(evidence, [_side("softmax", OTHERS)], [_side(readings[1], OTHERS)]),
+        checks, _by_length(read, names), _chart(read, names),
         "for name in masked-gau-softmax masked-gau-relu2; do python -m models.training.evaluate $name; done\n"
         + _read_commands("gau-relu2", "gau-softmax", "gau-softmax-128"),
         n=LONGER)
@@ -191,14 +171,11 @@ def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
     theirs = {"log n": LOG_N, "1/√d": SQRT}
     names = ("log n", "constant temperature", "1/√d", "GAU softmax, read with log n", "GAU softmax")
     compared = (("log n", "constant temperature"), ("GAU softmax, read with log n", "GAU softmax"))
-    return stated(
-        "normalisation-log-n",
-        _ours(scaled, names, LENGTHS[-1]),
-        decide("normalisation-log-n", of_trainings(
-            evidence, *([_side(name, (256,))] for name in compared[0])),
-               [_above(evidence, scaled, *sides, n) for sides in compared for n in (256, 512)]),
-        _by_length(scaled, names, theirs),
-        _chart(scaled, names, theirs),
+    return judged(
+        "normalisation-log-n", _ours(scaled, names, LENGTHS[-1]),
+        of_trainings(evidence, *([_side(name, (256,))] for name in compared[0])),
+        [_above(evidence, scaled, *sides, n) for sides in compared for n in (256, 512)],
+        _by_length(scaled, names, theirs), _chart(scaled, names, theirs),
         commands.evaluated(["masked-log-n", "masked-temperature", "masked-softmax", "masked-gau-softmax"],
                            "python -m studies.claims readings"))
 
@@ -221,25 +198,21 @@ def _entropy(evidence: Evidence) -> Statement:
                        statistics.fmean(steadier) >= HEADS)]
     else:
         checks = [Check("", UNKNOWN, 0)]
-    points: list[dict[str, Any]] = [{"name": name, "x": n, "seed": 0, "value": round(statistics.fmean(values), 4)}
-                                    for name, by_length in readings.items() for n, values in sorted(by_length.items())]
+    points: list[dict[str, Any]] = [
+        {"name": message(name), "x": n, "seed": 0, "value": round(statistics.fmean(values), 4)}
+        for name, by_length in readings.items() for n, values in sorted(by_length.items())]
     if points:
         lengths = sorted({point["x"] for point in points})
         points += [{"name": message("ln n: even weights"), "x": n, "seed": 0, "value": round(math.log(n), 4)}
                    for n in lengths]
-    chart = Chart("lines", points, message("mean entropy of attention, nats"),
-                  message("tokens; trained at {trained}", trained=TRAINED),
-                  alt=listed((message("{name} at {x} tokens {value:.2f} nats", name=message(p["name"]), x=p["x"],
-                                      value=p["value"]) for p in points), "; "))
-    return stated(
+    chart = tables.chart("lines", points, message("mean entropy of attention, nats"),
+                         N_("{name} at {x} tokens {value:.2f} nats"),
+                         message("tokens; trained at {trained}", trained=TRAINED))
+    return judged(
         "normalisation-entropy",
         message("growth {values} nats", values=tables.each([
             (name, f"{statistics.fmean(values):.2f}") for name, values in grown.items() if values])),
-        decide("normalisation-entropy", None,
-               checks),
-        rows,
-        chart if points else None,
-        "python -m studies.corpus.lengths masked-softmax",
+        None, checks, rows, chart, "python -m studies.corpus.lengths masked-softmax",
         heads=HEADS)
 
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
-from models.messages import listed, message
+from models.messages import N_, message
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from studies import per_text
 from studies.claims import commands, tables
-from studies.claims.contrast import Side, decide, largest, of_trainings
+from studies.claims.contrast import Side, judged, largest, of_trainings
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.statement import Chart, Statement
-from studies.claims.statement_file import stated
 from studies.claims.verdict import Check, Samples, below, differences
 
 EVENTS = (6, 12, 24, 48, 96)
@@ -64,12 +63,8 @@ def _events_table(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str
 def _events_chart(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str, ...]) -> Chart | None:
     steps = tables.best_budget([samples for name in names for samples in answers[name].values()])
     points = tables.lines([(KINDS[name], answers[name]) for name in names], steps)
-    if not points:
-        return None
-    alt = listed((message("{name} at {x} events {value:.1%}", name=point["name"], x=point["x"], value=point["value"])
-                  for point in points), "; ")
-    return Chart("lines", points, message("right answers"),
-                 message("events; training ended at {trained}", trained=TRAINED), alt=alt, form=".0%")
+    return tables.chart("lines", points, message("right answers"), N_("{name} at {x} events {value:.1%}"),
+                        message("events; training ended at {trained}", trained=TRAINED), form=".0%")
 
 
 def _right(events: int, samples: Mapping[str, Samples]) -> str:
@@ -92,16 +87,11 @@ def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
     checks = [_solves(evidence, answers[name][TRAINED], TRAINED, ALL,
                       message("{kind}: at least {solved:.0%} right, {events} events", kind=KINDS[name], solved=SOLVED,
                               events=TRAINED), name) for name in names]
-    return stated(
-        "selective-solved",
-        _right(TRAINED, {KINDS[name]: answers[name][TRAINED] for name in names}),
-        decide("selective-solved", largest([of_trainings(evidence, [_wrong(name)]) for name in names]),
-               checks),
-        _events_table(answers, names),
-        _events_chart(answers, names),
-        commands.evaluated(["assignment-selective", "assignment-softmax"]),
-        solved=SOLVED,
-        trained=TRAINED)
+    return judged(
+        "selective-solved", _right(TRAINED, {KINDS[name]: answers[name][TRAINED] for name in names}),
+        largest([of_trainings(evidence, [_wrong(name)]) for name in names]), checks,
+        _events_table(answers, names), _events_chart(answers, names),
+        commands.evaluated(["assignment-selective", "assignment-softmax"]), solved=SOLVED, trained=TRAINED)
 
 
 def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
@@ -116,16 +106,13 @@ def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
     names = ("selective", "softmax", "log-n")
     rows = tables.wide([(message("{kind}, last quarter", kind=KINDS[name]), {
         events: late[name].get(events, {}) for events in EVENTS}) for name in names], EVENTS, "events")
-    return stated(
+    return judged(
         "selective-longer",
         message("last quarter of {text}", text=_right(EVENTS[-1], {
             KINDS[name]: late[name][EVENTS[-1]] for name in names})),
-        decide("selective-longer", of_trainings(evidence, [_late("selective")], [_late("softmax")]),
-               checks),
-        [*_events_table(answers, names), *rows],
-        _events_chart(answers, names),
-        commands.evaluated([f"assignment-{name}" for name in names]),
-        solved=SOLVED)
+        of_trainings(evidence, [_late("selective")], [_late("softmax")]), checks,
+        [*_events_table(answers, names), *rows], _events_chart(answers, names),
+        commands.evaluated([f"assignment-{name}" for name in names]), solved=SOLVED)
 
 
 def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
@@ -143,19 +130,15 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
         (message("last digit, another variable before"), "elsewhere_by_events"))}
     rows = tables.wide([*blind.items(), *((message("{kind}, another variable before", kind=KINDS[name]), kinds[name])
                                           for name in names)], EVENTS, "events")
-    return stated(
+    return judged(
         "selective-random",
         _right(TRAINED, {KINDS[name]: away[name] for name in ("random", "softmax")} | {
             message("last digit"): blind[message("last digit, another variable before")][
                 TRAINED]}),
-        decide("selective-random", of_trainings(evidence, [Side(
+        of_trainings(evidence, [Side(
             "assignment-random", elsewhere(TRAINED), per_text.answers(TRAINED, ELSEWHERE))]),
-               checks),
-        [*_events_table(answers, names), *rows],
-        _events_chart(answers, names),
-        commands.evaluated([f"assignment-{name}" for name in names]),
-        lost=LOST,
-        trained=TRAINED)
+        checks, [*_events_table(answers, names), *rows], _events_chart(answers, names),
+        commands.evaluated([f"assignment-{name}" for name in names]), lost=LOST, trained=TRAINED)
 
 
 def _blind(evidence: Evidence, which: str, events: int) -> Samples:

@@ -7,27 +7,17 @@ from typing import Any
 from models.messages import N_, listed, message
 from studies import per_text
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, Side, decide, of_texts, of_trainings
+from studies.claims.contrast import Estimate, Side, judged, of_texts, of_trainings
 from studies.claims.evidence import Evidence
 from studies.claims.sources import memory, retrieval
 from studies.claims.sources.over_seeds import below_over_seeds, is_repeated
 from studies.claims.sources.synthesizer import compared, perplexities, perplexity
 from studies.claims.statement import Chart, Claim, Statement
-from studies.claims.statement_file import stated
-from studies.claims.verdict import (
-    TOLERANCE,
-    Check,
-    Samples,
-    below,
-    below_in_texts,
-    differences,
-    no_worse,
-)
+from studies.claims.verdict import TOLERANCE, Check, Samples, below, below_in_texts, differences, no_worse
 from studies.seeds import ZERO_SHOT
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements."""
     samples = {name: evidence.samples(f"stories-{name}", perplexity)
                for name in ("softmax", "selective", "selective-memory", "softmax-wide", *memory.LONGER)}
     return Claim("selective", message("Selective attention: tokens may vote to forget others"),
@@ -68,7 +58,8 @@ def _pair(key: str, estimate: Estimate | None, samples: Mapping[str, Samples], n
                        for steps, values in over.items()), "; ")))
     ours = message("{value} (perplexity / that of {other})", value=tables.over_time(over), other=other)
     command = commands.evaluated([f"stories-{key}" for key in (against, name, beside) if key])
-    return stated(key, ours, decide(key, estimate, checks), table, chart if points else None, command, **values)
+    return judged(
+        key, ours, estimate, checks, table, chart if points else None, command, **values)
 
 
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
@@ -126,13 +117,12 @@ def _blimp(evidence: Evidence) -> Statement:
     chart = Chart("dots", points, message("pairs right"), rule=(0.5, message("chance")), form=".0%", alt=listed(
         (message("{name} {value:.1%}", name=message(name), value=study["accuracy"])
          for name, study in by_name.items()), "; "))
-    return stated(
+    return judged(
         "selective-blimp",
         message("pairs right: {values}", values=ours or tables.each([
             (name, f"{by_name[name]['accuracy']:.1%} ± {1.645 * by_name[name]['accuracy_error']:.1%}")
             for name in ("selective", "softmax") if name in by_name])),
-        decide("selective-blimp", _ahead(evidence, per_text.paradigms),
-               [check]),
+        _ahead(evidence, per_text.paradigms), [check],
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
                   "pairs": tables.NOTHING}],
         chart if points else None,
@@ -177,14 +167,12 @@ def _choices(evidence: Evidence) -> Statement:
     chart = Chart("dots", points, message("right next sentences"), rule=(0.25, message("chance")), form=".0%",
                   alt=listed((message("{name} {value:.1%}", name=message(name), value=measured["accuracy"])
                               for name, measured in stories.items()), "; "))
-    return stated(
+    return judged(
         "selective-choices",
         message("next sentences right: {values}", values=ours or tables.each([
             (name, _share(stories[name])) for name in ("selective", "softmax") if name in stories])),
-        decide("selective-choices", _ahead(evidence, per_text.chosen(STORIES)),
-               [check]),
-        rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}],
-        chart if points else None,
+        _ahead(evidence, per_text.chosen(STORIES)), [check],
+        rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}], chart if points else None,
         commands.full_seeds("python -m studies.zero_shot.choices "
                             + " ".join(f"stories-{name}" for name in results or BLIMP), ZERO_SHOT))
 
@@ -207,27 +195,25 @@ def _pieces(evidence: Evidence) -> Statement:
                "which": which} for number, layer in enumerate(study.get("layers", []), 1)
               for kind, which in (("names", message("name in pieces")), ("others", message("other word in pieces")),
                                   ("words", message("words")))]
-    chart = Chart("dots", points, message("votes against the token before"), alt=listed((
-        message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
-        "; "))
+    chart = tables.chart("dots", points, message("votes against the token before"),
+                         N_("{name}, {which}: {value:.2f}"))
     more = [name - other for name, other in zip(study["layers"][best]["names"], study["layers"][best]["others"],
                                                 strict=True)] if less else None
-    return stated(
+    return judged(
         "selective-pieces",
         message("votes in layer {layer}: {values}", layer=best + 1, values=tables.each([
             (title, f"{statistics.fmean(study['layers'][best][kind]):.2f}") for kind, title in (
                 ("names", message("name in pieces")), ("others", message("other word in pieces")), ("words",
                  message("words")))]
             if less else [])),
-        decide("selective-pieces", of_texts(more),
-               [below_in_texts(message("votes: name's first piece above word, layer {layer}",
-                                         layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
-                  below_in_texts(message("votes: name's first piece above another word's, same layer"),
-                                 [other - name for name, other in zip(study["layers"][best]["names"],
-                                                                      study["layers"][best]["others"], strict=True)]
-                                 if less else None)]),
-        rows or [{"layer": tables.NOTHING, "source": tables.NOTHING}],
-        chart if points else None,
+        of_texts(more),
+        [below_in_texts(message("votes: name's first piece above word, layer {layer}",
+                                  layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
+            below_in_texts(message("votes: name's first piece above another word's, same layer"),
+                          [other - name for name, other in zip(study["layers"][best]["names"],
+                                                               study["layers"][best]["others"], strict=True)]
+                          if less else None)],
+        rows or [{"layer": tables.NOTHING, "source": tables.NOTHING}], chart,
         "python -m studies.corpus.word_pieces stories-selective")
 
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -11,21 +10,11 @@ from models.messages import N_, listed, message
 from models.training.recipes import RECIPES
 from studies import per_text
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, Side, decide, largest, log_of, of_trainings, of_values
+from studies.claims.contrast import Estimate, Side, judged, largest, log_of, of_trainings, of_values
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.sources.synthesizer import dialogues, summaries, transfer, translated
 from studies.claims.statement import Chart, Claim, Statement
-from studies.claims.statement_file import stated
-from studies.claims.verdict import (
-    Samples,
-    below,
-    deciding,
-    differences,
-    fact,
-    median_below,
-    no_worse,
-    within,
-)
+from studies.claims.verdict import Samples, below, deciding, differences, median_below, no_worse, within
 
 LM1B = {  # perplexity on LM1B, the source's language modelling
     "softmax": 38.21, "random": 40.60, "factorized-random": 42.40, "dense": 40.88, "factorized-dense": 41.20,
@@ -58,7 +47,6 @@ def perplexity(metric: Metric) -> float:
 
 
 def claim(evidence: Evidence) -> Claim:
-    """Returns the claim with its judged statements."""
     samples = {name: evidence.samples(f"stories-{name}", perplexity) for name in TITLES}
     over = {name: tables.ratios(samples[name], samples["softmax"]) for name in TITLES}
     return Claim("synthesizer", message("Synthesizer: scores without query and key"),
@@ -139,16 +127,13 @@ def _close(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     checks = [below(message("{kind} within {close:.0%} of softmax", kind=TITLES[name], close=CLOSE - 1), between,
                     math.log(CLOSE), texts)
               for name in LEARNED for between, texts in [compared(evidence, name)]]
-    return stated(
+    return judged(
         "synthesizer-close",
         message("{values} (perplexity / softmax's)", values=tables.range_over_time(
             [(TITLES[name], over[name]) for name in LEARNED])),
-        decide("synthesizer-close", largest([perplexities(evidence, [name]) for name in LEARNED]),
-               checks),
-        _ratio_table(evidence, over, LEARNED),
-        _ratio_chart(over, LEARNED),
-        commands.evaluated(_stories("softmax", *LEARNED)),
-        close=CLOSE - 1)
+        largest([perplexities(evidence, [name]) for name in LEARNED]), checks,
+        _ratio_table(evidence, over, LEARNED), _ratio_chart(over, LEARNED),
+        commands.evaluated(_stories("softmax", *LEARNED)), close=CLOSE - 1)
 
 
 def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
@@ -164,13 +149,10 @@ def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str
                          *((TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in LEARNED)], theirs=THEIRS)
     rows = tables.with_parameters(rows, [evidence.card(name) for name in _stories(names[0], *names)],
                                   evidence.card("stories-softmax"))
-    return stated(
+    return judged(
         "synthesizer-fixed",
         message("{value} (perplexity / softmax's)", value=tables.over_time(over["fixed-random"])),
-        decide("synthesizer-fixed", perplexities(evidence, ["fixed-random"], ["factorized-dense"]),
-               checks),
-        rows,
-        _ratio_chart(over, names),
+        perplexities(evidence, ["fixed-random"], ["factorized-dense"]), checks, rows, _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", "fixed-random", *LEARNED), commands.measured("fixed_scale")))
 
 
@@ -207,19 +189,13 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
         table.append({"attention": message("the first share after {steps:,} steps",
                                            steps=steps),
                       "source": tables.NOTHING, "here, perplexity": tables.cell(closed, ".1%")})
-    chart = Chart("dots", [{"name": name, "value": value, "which": message("here")} for name, value in known],
-                  message("perplexity"),
-                  alt=listed((message("{name} {value:.1f}", name=name, value=value) for name, value in known), "; ")) \
-        if trained else None
-    return stated(
+    points = [{"name": name, "value": value, "which": message("here")} for name, value in known]
+    chart = tables.chart("dots", points, message("perplexity"), N_("{name} {value:.1f}")) if trained else None
+    return judged(
         "synthesizer-floor",
         message("{share} of the way from no attention to softmax", share=tables.spread(
             [HALF - value for value in missing.get(steps, {}).values()], ".1%")),
-        decide("synthesizer-floor", estimate,
-               [check]),
-        table,
-        chart,
-        commands.measured("no_attention"))
+        estimate, [check], table, chart, commands.measured("no_attention"))
 
 
 def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:
@@ -234,42 +210,30 @@ def _alike(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, *names)
     estimate = perplexities(evidence, names[:1], names[1:])
     check = within(message("random and dense alike"), between, math.log(ALIKE), texts)
-    return stated(
+    return judged(
         "synthesizer-alike",
         message("{values} (perplexity / softmax's)", values=tables.each_over_time([
             (TITLES[name], over[name]) for name in names])),
-        decide("synthesizer-alike", estimate and replace(estimate, value=abs(estimate.value)),
-               [check]),
-        _ratio_table(evidence, over, names),
-        _ratio_chart(over, names),
-        commands.evaluated(_stories("softmax", *names)),
-        alike=ALIKE - 1)
+        estimate and replace(estimate, value=abs(estimate.value)), [check], _ratio_table(evidence, over, names),
+        _ratio_chart(over, names), commands.evaluated(_stories("softmax", *names)), alike=ALIKE - 1)
 
 
 def _mixtures(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     checks = [no_worse(message("{kind} at softmax or better", kind=TITLES[name]), between, texts=texts)
               for name in MIXED for between, texts in [compared(evidence, name)]]
-    return stated(
+    return judged(
         "synthesizer-mixtures",
         message("{values} (perplexity / softmax's)", values=tables.each_over_time([
             (TITLES[name], over[name]) for name in MIXED])),
-        decide("synthesizer-mixtures", perplexities(evidence, MIXED),
-               checks),
-        _ratio_table(evidence, over, MIXED),
-        _ratio_chart(over, MIXED),
-        commands.evaluated(_stories("softmax", *MIXED)),
-        tables=TABLES)
+        perplexities(evidence, MIXED), checks, _ratio_table(evidence, over, MIXED), _ratio_chart(over, MIXED),
+        commands.evaluated(_stories("softmax", *MIXED)), tables=TABLES)
 
 
 def _speed(evidence: Evidence) -> Statement:
     rows = evidence.measured.get("speed", {}).get("rows", [])
     checks = [median_below(message("{row} faster", row=_place(row)), row.get("blocks")) for row in rows]
-    known = {_place(row) for row in rows}
     setting = {"what": "whole model", "against": "fused softmax", "texts": 8, "tokens": 256}
     batch: list[Any] = next((row.get("blocks", []) for row in rows if setting.items() <= row.items()), [])
-    planned = [_place(dict(zip(("what", "against", "texts", "tokens"), settings, strict=True)))
-               for settings in product(TIMED, AGAINST, TEXTS, TOKENS)]
-    checks += [fact(message("{row} faster", row=place), None) for place in planned if place not in known]
     table = [{N_("measured part"): _place(row), "source": tables.NOTHING,
               N_("here, time of random / time of softmax"): message(
                   "{median:.3f} ({low:.3f} to {high:.3f})", median=row["median"], low=row["quartiles"][0],
@@ -281,17 +245,15 @@ def _speed(evidence: Evidence) -> Statement:
         message("time of random / time of softmax"), rule=(1.0, message("equal")),
         alt=listed((message("{name} {value:.2f}", name=_place(row), value=row["median"]) for row in rows), "; ")) \
         if rows else None
-    return stated(
+    return judged(
         "synthesizer-speed",
         message("{values} (time of random / softmax's)", values=tables.each([
             (other, message("{low} to {high}", low=f"{min(medians):.2f}", high=f"{max(medians):.2f}"))
             for other in AGAINST if (medians := [row["median"] for row in rows if row["against"] == other])])),
-        decide("synthesizer-speed", of_values([-math.log(ratio) for ratio in batch], 0),
-               checks),
+        of_values([-math.log(ratio) for ratio in batch], 0), checks,
         table or [{"measured part": message("time of random / time of softmax"),
                                      "source": tables.NOTHING, "here": tables.NOTHING}],
-        chart,
-        "python -m studies.claims speed")
+        chart, "python -m studies.claims speed")
 
 
 def _place(row: dict) -> str:

@@ -9,11 +9,10 @@ from models.messages import N_, message
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, Side, decide, of_trainings
+from studies.claims.contrast import Estimate, Side, judged, of_trainings
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.sources.synthesizer.summaries import COMPARED, INTERVAL, behind, rouge_chart
 from studies.claims.statement import Statement
-from studies.claims.statement_file import stated
 from studies.claims.verdict import below_in_texts
 
 ALONE = ("random", "dense")
@@ -38,13 +37,11 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
             N_("here, BLEU-1 / BLEU-4"): f"{own['bleu1']:.2f} / {own['bleu4']:.2f}" if own else tables.NOTHING,
             here: f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
             else tables.NOTHING})
-    return stated(
+    return judged(
         "synthesizer-dialogues",
         message("ROUGE-L: {values}", values=tables.each([
             (titles[name], row[here]) for name, row in zip(COMPARED, rows, strict=True)])),
-        decide("synthesizer-dialogues", _new(evidence, replies), checks),
-        rows,
-        rouge_chart(rouge, errors, titles),
+        _new(evidence, replies), checks, rows, rouge_chart(rouge, errors, titles),
         commands.full_seeds(f"python -m studies.generated.rouge {' '.join(f'dialogue-{name}' for name in COMPARED)}",
                             [f"dialogue-{name}" for name in COMPARED]),
         values=tables.each([

@@ -9,11 +9,10 @@ from models.messages import N_, listed, message
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, Side, decide, of_trainings
+from studies.claims.contrast import Estimate, Side, judged, of_trainings
 from studies.claims.evidence import Evidence
 from studies.claims.sources.over_seeds import below_over_seeds
 from studies.claims.statement import Chart, Statement
-from studies.claims.statement_file import stated
 from studies.claims.verdict import Check, Samples, differences
 
 MIXED = ("dense-softmax", "random-softmax")
@@ -33,14 +32,11 @@ def statement(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
              N_("here, ROUGE-L"): f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
              else tables.NOTHING,
              N_("here, mean over seeds"): tables.cell(tables.at_decision(samples[name]), ".1f")} for name in COMPARED]
-    return stated(
+    return judged(
         "synthesizer-summaries",
         message("ROUGE-L: {values}", values=tables.each([
             (titles[name], tables.spread(tables.at_decision(samples[name]), ".1f")) for name in rouge])),
-        decide("synthesizer-summaries", _alone(evidence),
-               checks),
-        rows,
-        rouge_chart(rouge, errors, titles),
+        _alone(evidence), checks, rows, rouge_chart(rouge, errors, titles),
         commands.full_seeds(f"python -m studies.generated.rouge {' '.join(f'summary-{name}' for name in COMPARED)}",
                             [f"summary-{name}" for name in COMPARED]))
 

@@ -10,10 +10,9 @@ from models.messages import N_, listed, message
 from models.training.recipes import RECIPES
 from studies import per_text
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, Side, decide, log_of, of_trainings
+from studies.claims.contrast import Estimate, Side, judged, log_of, of_trainings
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.statement import Chart, Statement
-from studies.claims.statement_file import stated
 from studies.claims.verdict import Samples, below, differences
 from studies.pace import PLAIN
 
@@ -71,12 +70,8 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
     points = tables.dots([(titles[name], theirs[name], values) for name, values in samples.items()])
     alt = listed((message("{kind} {value:.2f}", kind=p["name"], value=p["value"]) for p in points), "; ")
     models = [PLAIN, *(f"translation-{name}" for name in (*ALONE, MIXED))]
-    return stated(
-        "synthesizer-best",
-        _ours(samples, titles),
-        decide("synthesizer-best", bleus(evidence, [ours], [PLAIN]),
-               checks),
-        rows,
+    return judged(
+        "synthesizer-best", _ours(samples, titles), bleus(evidence, [ours], [PLAIN]), checks, rows,
         Chart("dots", points, "BLEU", alt=alt) if any(samples.values()) else None,
         commands.evaluated(models, f"python -m studies.generated.sentences {' '.join(models)}"))
 
@@ -106,13 +101,9 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
     alt = listed((message("{kind} {ours}, source {theirs:.3f}", kind=titles[name],
                           theirs=theirs[name] / theirs["softmax"], ours=tables.cell(by_steps.get(budget, {}), ".3f"))
                   for name, by_steps in over.items()), "; ")
-    return stated(
-        "synthesizer-translation",
-        _ours(every, titles),
-        decide("synthesizer-translation", bleus(evidence, [PLAIN], [f"translation-{name}" for name in ALONE]),
-               checks),
-        rows,
+    return judged(
+        "synthesizer-translation", _ours(every, titles),
+        bleus(evidence, [PLAIN], [f"translation-{name}" for name in ALONE]), checks, rows,
         Chart("dots", points, message("BLEU / softmax's"), rule=(1.0, "softmax"), alt=alt)
-        if any(over.values()) else None,
-        commands.evaluated(names, f"python -m studies.generated.sentences {' '.join(names)}"),
-        lost=lost)
+            if any(over.values()) else None,
+        commands.evaluated(names, f"python -m studies.generated.sentences {' '.join(names)}"), lost=lost)
