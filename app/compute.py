@@ -67,9 +67,9 @@ def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
         with serving.aside():
             time.sleep(PICTURES_FIRST)
         with serving.computing_long():
-            cached = caches.Written(lab.rewrite(prompt, plan))
+            cached = lab.rewrite(prompt, plan)
         caches.written.keep(key, cached)
-    return cached.text
+    return cached
 
 
 def _is_light(lab: Lab, prompt: Prompt) -> bool:

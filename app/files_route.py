@@ -22,7 +22,6 @@ from app.panels.prompt import saved_model
 from app.panels.prompt.export import TYPES, content_of
 from app.route import AgainError, refused
 from app.server import caches, limits, serving
-from app.server.caches import File
 from app.server.limits import Payer
 from app.state import visit
 from app.state.link import query_of
@@ -82,6 +81,6 @@ def made(now: Visit, ending: str, address: str, is_mask: bool = False) -> tuple[
         kept = caches.files.find(key)
         if kept is None:
             with serving.aside():  # others draw meanwhile: a table of 128 tokens takes half a second
-                kept = File(content_of(ending, lab, seen.prompt, state.plan, of_layer, link))
+                kept = content_of(ending, lab, seen.prompt, state.plan, of_layer, link)
             caches.files.keep(key, kept)
-        return exports.file_name(lab.name, what, ending), kept.content
+        return exports.file_name(lab.name, what, ending), kept

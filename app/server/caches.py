@@ -10,8 +10,8 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
 from app import texts
 from models import Lab, Trace
@@ -28,6 +28,7 @@ WRITTEN_BYTES = 2**19  # bytes of generated texts
 TEXTS = 64  # default number of entries of a cache of small values
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 kept: dict[str, Any] = {}  # qualified name of a function -> its cache; tests and benchmarks count and clear caches
 
@@ -54,25 +55,14 @@ def remembered(entries: int = TEXTS, worded: bool = False) -> Callable[[F], F]:
     return decorate
 
 
-class Sized(Protocol):
-    """A value whose size in memory is known."""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-
-
-T = TypeVar("T", bound=Sized)
-
-
 class ByteCache(Generic[T]):
     """A thread-safe cache of up to `limit` bytes that evicts the least recently used value.
 
     Keys are not counted; set `most`, the largest number of values, if keys are larger than values.
     """
 
-    def __init__(self, limit: int, most: float = math.inf) -> None:
-        self._limit, self._most, self._held = limit, most, 0
+    def __init__(self, limit: int, most: float = math.inf, size: Callable[[T], int] = attrgetter("nbytes")) -> None:
+        self._limit, self._most, self._size, self._held = limit, most, size, 0
         self._values: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -89,12 +79,12 @@ class ByteCache(Generic[T]):
         A value larger than `limit` is not cached; the value of a key that is already cached is kept.
         """
         with self._lock:
-            if key in self._values or value.nbytes > self._limit:
+            if key in self._values or self._size(value) > self._limit:
                 return
             self._values[key] = value
-            self._held += value.nbytes
+            self._held += self._size(value)
             while self._held > self._limit or len(self._values) > self._most:
-                self._held -= self._values.popitem(last=False)[1].nbytes
+                self._held -= self._size(self._values.popitem(last=False)[1])
 
     @property
     def nbytes(self) -> int:
@@ -117,33 +107,10 @@ class LabCache(Generic[T]):
             return self._caches[lab]
 
 
-@dataclass(frozen=True)
-class Written:
-    """A text that a model generated."""
-
-    text: str
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the text in UTF-8."""
-        return len(self.text.encode())
-
-
-@dataclass(frozen=True)
-class File:
-    """The content of an exported file."""
-
-    content: bytes
-
-    @property
-    def nbytes(self) -> int:
-        return len(self.content)
-
-
 # each key contains a tokenized prompt, so the number of entries is limited too
 measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS)
-files: ByteCache[File] = ByteCache(FILE_BYTES, most=TEXTS)
-written: ByteCache[Written] = ByteCache(WRITTEN_BYTES)
+files: ByteCache[bytes] = ByteCache(FILE_BYTES, most=TEXTS, size=len)
+written: ByteCache[str] = ByteCache(WRITTEN_BYTES, size=lambda text: len(text.encode()))
 traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
 layers: ByteCache[Layer] = ByteCache(LAYER_BYTES)
 formations: LabCache[Formation] = LabCache(FORMATION_BYTES)

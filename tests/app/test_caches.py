@@ -15,46 +15,29 @@ class Thing:
     nbytes: int
 
 
-def test_the_least_recently_used_value_is_evicted_first():
-    cache: ByteCache[Thing] = ByteCache(10)
-    first, second, third = Thing(4), Thing(4), Thing(4)
-    cache.keep("first", first)
-    cache.keep("second", second)
-    assert cache.find("first") is first
-    cache.keep("third", third)
-    assert (cache.find("first"), cache.find("second"), cache.find("third")) == (first, None, third)
-    assert cache.nbytes == 8
-
-
-def test_what_is_larger_than_the_cache_pushes_nothing_out():
-    cache: ByteCache[Thing] = ByteCache(10)
-    kept = Thing(6)
-    cache.keep("kept", kept)
-    cache.keep("large", Thing(11))
-    assert cache.find("kept") is kept
-    assert cache.find("large") is None
-    cache.keep("exact", Thing(10))
-    assert cache.find("exact") is not None and cache.find("kept") is None
-    assert cache.nbytes == 10
-
-
-def test_the_same_key_twice_counts_once():
-    cache: ByteCache[Thing] = ByteCache(10)
-    first = Thing(6)
-    cache.keep("one", first)
-    cache.keep("one", Thing(6))
-    assert cache.find("one") is first
-    assert cache.nbytes == 6
-
-
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 14)), max_size=40))
-def test_bytes_are_counted_and_bounded(steps: list[tuple[int, int]]):
-    cache: ByteCache[Thing] = ByteCache(12)
+@given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from([None, None, 0, 4, 4, 5, 12, 13])), max_size=60),
+       st.sampled_from([2, 9]))
+def test_values_are_those_of_a_list_in_the_order_of_use(steps: list[tuple[int, int | None]], most: int):
+    """A value larger than the cache is not kept and evicts nothing; of a key, the first value stays. None finds."""
+    cache: ByteCache[Thing] = ByteCache(12, most)
+    used: list[tuple[int, Thing]] = []  # the least recently used value is first
     for key, size in steps:
-        cache.keep(key, Thing(size))
-        held = [cache.find(key) for key in range(7)]
-        assert cache.nbytes == sum(thing.nbytes for thing in held if thing) <= 12
-        assert size > 12 or cache.find(key) is not None  # the newest entry is in the cache
+        known = next((entry for entry in used if entry[0] == key), None)
+        if size is None:
+            assert cache.find(key) is (known and known[1])
+            used = [entry for entry in used if entry is not known] + ([known] if known else [])
+            continue
+        thing = Thing(size)
+        cache.keep(key, thing)
+        if known is None and size <= 12:
+            used.append((key, thing))
+            while sum(each.nbytes for _, each in used) > 12 or len(used) > most:
+                del used[0]
+        assert cache.nbytes == sum(each.nbytes for _, each in used)
+
+
+def test_texts_and_files_count_their_bytes():
+    assert caches.written._size("é🐉") == 6 and caches.files._size(b"abc") == 3
 
 
 def test_threads_leave_the_count_right():
@@ -88,10 +71,3 @@ def test_a_functions_results_are_remembered_and_counted_by_name():
         assert caches.kept[name].cache_info().currsize == 2
     finally:
         del caches.kept[name]
-
-
-def test_values_that_weigh_nothing_are_bounded_by_their_number():
-    cache: ByteCache[Thing] = ByteCache(10, most=3)
-    for key in range(5):
-        cache.keep(key, Thing(0))
-    assert [cache.find(key) is not None for key in range(5)] == [False, False, True, True, True]
