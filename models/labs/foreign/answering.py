@@ -1,17 +1,19 @@
-"""The residual stream of a ForeignLab, for the methods of models/lab.py; see running/residual.py."""
+"""The explanations of an imported model from its residual stream; see running/residual.py."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from models.capabilities import Explainable
 from models.errors import InputError, StructureError
-from models.kind import SELF, Kind
+from models.kind import SELF
 from models.lab import position_among, predicting_positions
 from models.labs.foreign.reading.readers import CausalReader, MaskedReader
 from models.labs.foreign.running import residual
 from models.labs.foreign.running.attention import FORBIDDEN, ForwardPass, LayerRecord, during
+from models.labs.foreign.running.passes import PassLab
 from models.labs.foreign.running.positions import BodyOutput, at_positions
 from models.messages import message
 from models.nets.attention.base import Intervention
@@ -20,36 +22,7 @@ from models.nets.residual import Residuals, Writes
 from models.nets.score_parts import ScoreParts
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt
-
-
-class OpenedLab(Protocol):
-    """The members of a ForeignLab that this module uses; the class ForeignLab describes them.
-
-    This module cannot import ForeignLab, because models/labs/foreign/lab.py imports this module.
-    """
-
-    @property
-    def model(self) -> Any: ...
-
-    @property
-    def body(self) -> Any: ...
-
-    @property
-    def task(self) -> Any: ...
-
-    @property
-    def kinds(self) -> Sequence[Kind]: ...
-
-    @property
-    def sites(self) -> Any: ...
-
-    def check(self, plan: HeadPlan) -> None: ...
-
-    def watch(self, prompt: Prompt, plan: HeadPlan, sink: Any) -> None: ...
-
-    def forward(self, inputs: dict[str, Any], prompt: Prompt, plan: HeadPlan, sink: Any) -> Any: ...
-
-    def source_values(self, inputs: dict[str, Any], prompt: Prompt, plan: HeadPlan) -> Any: ...
+from models.trace import Trace
 
 MOST_NUMBERS = 2**20  # largest number of values in the hidden states, or in one head's maps, of a batch
 
@@ -57,7 +30,7 @@ MOST_NUMBERS = 2**20  # largest number of values in the hidden states, or in one
 class _Pass:
     """One recorded pass: hidden states and outputs of heads at all positions, logits at the first, and the head."""
 
-    def __init__(self, lab: OpenedLab, prompt: Prompt, plan: HeadPlan, positions: Sequence[int]) -> None:
+    def __init__(self, lab: PassLab, prompt: Prompt, plan: HeadPlan, positions: Sequence[int]) -> None:
         assert lab.body is not None
         residual.listen(lab.model, lab.sites)
         outputs: list[tuple[int, Tensor]] = []
@@ -77,103 +50,99 @@ class _Pass:
         self.head = residual.head_of(lab.model, lab.body, inputs, body._output, self.states[-1], positions)
 
 
-def _check(lab: OpenedLab) -> None:
-    if len(lab.kinds) > 1:
-        raise StructureError(message("not available for imported encoder-decoders"))
-    if not isinstance(lab.task, (CausalReader, MaskedReader)):
-        raise StructureError(message("this model predicts no tokens"))
-    if lab.body is None:
-        raise StructureError(message("its language-model head cannot run by itself"))
+class Answering(PassLab, Explainable):
+    """The methods of Explainable for an imported model."""
 
+    def _check_explains(self) -> None:
+        if len(self.kinds) > 1:
+            raise StructureError(message("not available for imported encoder-decoders"))
+        if not isinstance(self.task, (CausalReader, MaskedReader)):
+            raise StructureError(message("this model predicts no tokens"))
+        if self.body is None:
+            raise StructureError(message("its language-model head cannot run by itself"))
 
-@torch.inference_mode()
-def residuals(lab: OpenedLab, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
-    """Returns the result of Explainable.residuals."""
-    _check(lab)
-    lab.check(plan)
-    positions = predicting_positions(prompt, lab.kinds[0])
-    done = _Pass(lab, prompt, plan, positions)
-    return Residuals(tuple(positions), torch.stack(done.states), done.head.logits), prompt.tokens
+    @torch.inference_mode()
+    def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
+        self._check_explains()
+        self.check(plan)
+        positions = predicting_positions(prompt, self.kinds[0])
+        done = _Pass(self, prompt, plan, positions)
+        return Residuals(tuple(positions), torch.stack(done.states), done.head.logits), prompt.tokens
 
+    @torch.no_grad()
+    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1, trace: Trace | None = None) -> Writes:
+        self._check_explains()
+        self.check(plan)
+        if position < 0:
+            position = position_among(position, predicting_positions(prompt, self.kinds[0]), 0)
+        position = position_among(position, (), len(prompt.ids))
+        done = _Pass(self, prompt, plan, [position])
+        states = [state[0] for state in done.states]
+        if not done.has_one:
+            raise StructureError(message("this model's layers have several attentions"))
+        heads, rest, biases = [], {"embedding": states[0]}, torch.zeros_like(states[0])
+        for layer, module in enumerate(done.layers):
+            if layer not in done.outputs:
+                rest[f"layer {layer}"] = states[layer + 1] - states[layer]
+                continue
+            of_heads, bias, mlp = residual.layer_writes(states[layer], states[layer + 1], module, done.calls[layer],
+                                                        done.outputs[layer][:, 0])
+            heads.append(of_heads)
+            rest[f"mlp {layer}"] = mlp
+            biases = biases + bias
+        if float(biases.abs().max()) > residual.TOLERANCE * float(states[-1].abs().max()):
+            rest["biases"] = biases
+        gain, is_centred, shift = residual.final_gain(done.head.norm, states[-1])
+        normed = done.head.normed(states[-1].unsqueeze(0))[0]
+        return Writes(position, {SELF: torch.stack(heads)}, rest, gain, is_centred, shift,
+                      lambda tokens: residual.unembedding(done.head, normed, tokens), done.logits[0],
+                      torch.stack(states), lambda states: done.head.logits(states.unsqueeze(-2)).squeeze(-2))
 
-@torch.no_grad()
-def writes(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, position: int) -> Writes:
-    """Returns the result of Explainable.writes."""
-    _check(lab)
-    lab.check(plan)
-    if position < 0:
-        position = position_among(position, predicting_positions(prompt, lab.kinds[0]), 0)
-    position = position_among(position, (), len(prompt.ids))
-    done = _Pass(lab, prompt, plan, [position])
-    states = [state[0] for state in done.states]
-    if not done.has_one:
-        raise StructureError(message("this model's layers have several attentions"))
-    heads, rest, biases = [], {"embedding": states[0]}, torch.zeros_like(states[0])
-    for layer, module in enumerate(done.layers):
-        if layer not in done.outputs:
-            rest[f"layer {layer}"] = states[layer + 1] - states[layer]
-            continue
-        of_heads, bias, mlp = residual.layer_writes(states[layer], states[layer + 1], module, done.calls[layer],
-                                                    done.outputs[layer][:, 0])
-        heads.append(of_heads)
-        rest[f"mlp {layer}"] = mlp
-        biases = biases + bias
-    if float(biases.abs().max()) > residual.TOLERANCE * float(states[-1].abs().max()):
-        rest["biases"] = biases
-    gain, is_centred, shift = residual.final_gain(done.head.norm, states[-1])
-    normed = done.head.normed(states[-1].unsqueeze(0))[0]
-    return Writes(position, {SELF: torch.stack(heads)}, rest, gain, is_centred, shift,
-                  lambda tokens: residual.unembedding(done.head, normed, tokens), done.logits[0],
-                  torch.stack(states), lambda states: done.head.logits(states.unsqueeze(-2)).squeeze(-2))
+    def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
+        """Returns the parts by head dimension, and what the model adds to q·k."""
+        self.check(HeadPlan().gate(*address, 0.0))
+        kind, layer, head = address
+        parts: list[ScoreParts] = []
 
+        def sink(block: str, number: int, step: LayerRecord) -> None:
+            if (block, number) != (kind, layer):
+                return
+            queries, keys = step.scores.shape[-2:]
+            if not (0 <= query < queries and 0 <= key < keys) or float(step.scores[head, query, key]) <= FORBIDDEN:
+                raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
+            if step.vectors is None:
+                raise StructureError(message("its scores are more than one product of query and key"))
+            of_queries, of_keys, factors = step.vectors
+            factor = float(factors.expand(len(of_queries), queries, 1)[head, query, 0])
+            dimensions = factor * of_queries[head, query].double() * of_keys[head, key].double()
+            score = float(step.scores[head, query, key])
+            parts.append(ScoreParts(score, dimensions, float(dimensions.sum()), score - float(dimensions.sum()), (), (),
+                                    torch.zeros(0, 0), factor, False, 0.0, float(step.live[head, query, key])))
 
-def score_parts(lab: OpenedLab, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
-    """Returns the result of Explainable.score_parts: the parts by head dimension, and what the model adds to q·k."""
-    lab.check(HeadPlan().gate(*address, 0.0))
-    kind, layer, head = address
-    parts: list[ScoreParts] = []
+        self.watch(prompt, plan, sink)
+        return parts[0]
 
-    def sink(block: str, number: int, step: LayerRecord) -> None:
-        if (block, number) != (kind, layer):
-            return
-        queries, keys = step.scores.shape[-2:]
-        if not (0 <= query < queries and 0 <= key < keys) or float(step.scores[head, query, key]) <= FORBIDDEN:
-            raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
-        if step.vectors is None:
-            raise StructureError(message("its scores are more than one product of query and key"))
-        of_queries, of_keys, factors = step.vectors
-        factor = float(factors.expand(len(of_queries), queries, 1)[head, query, 0])
-        dimensions = factor * of_queries[head, query].double() * of_keys[head, key].double()
-        score = float(step.scores[head, query, key])
-        parts.append(ScoreParts(score, dimensions, float(dimensions.sum()), score - float(dimensions.sum()), (), (),
-                                torch.zeros(0, 0), factor, False, 0.0, float(step.live[head, query, key])))
-
-    lab.watch(prompt, plan, sink)
-    return parts[0]
-
-
-@torch.inference_mode()
-def patched_logits(lab: OpenedLab, prompt: Prompt, addresses: Sequence[Address | None], what: str,
-                   position: int) -> Tensor:
-    """Returns the result of Explainable.patched_logits."""
-    _check(lab)
-    lab.check(plan := HeadPlan().with_heads(filter(None, addresses), patch=what))
-    if position < 0:
-        position = position_among(position, predicting_positions(prompt, lab.kinds[0]), 0)
-    position = position_among(position, (), len(prompt.ids))
-    inputs: dict[str, Any] = dict(lab.task.inputs(prompt))
-    values = lab.source_values(inputs, prompt, plan)
-    width = max(len(prompt.ids), lab.model.config.get_text_config().hidden_size)
-    together = max(1, MOST_NUMBERS // (len(prompt.ids) * width))
-    logits = []
-    for start in range(0, len(addresses), together):
-        part = addresses[start:start + together]
-        given = {name: value.expand(len(part), *value.shape[1:]) if isinstance(value, Tensor) else value
-                 for name, value in inputs.items()}
-        patch = _patches(each_alone(part, values, what))
-        with during(ForwardPass(lab.sites, patch)), at_positions(BodyOutput([position])):
-            logits.append(lab.model(**given).logits[:, 0].float())
-    return torch.cat(logits)
+    @torch.inference_mode()
+    def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
+                       position: int = -1) -> Tensor:
+        self._check_explains()
+        self.check(plan := HeadPlan().with_heads(filter(None, addresses), patch=what))
+        if position < 0:
+            position = position_among(position, predicting_positions(prompt, self.kinds[0]), 0)
+        position = position_among(position, (), len(prompt.ids))
+        inputs: dict[str, Any] = dict(self.task.inputs(prompt))
+        values = self.source_values(inputs, prompt, plan)
+        width = max(len(prompt.ids), self.model.config.get_text_config().hidden_size)
+        together = max(1, MOST_NUMBERS // (len(prompt.ids) * width))
+        logits = []
+        for start in range(0, len(addresses), together):
+            part = addresses[start:start + together]
+            given = {name: value.expand(len(part), *value.shape[1:]) if isinstance(value, Tensor) else value
+                     for name, value in inputs.items()}
+            patch = _patches(each_alone(part, values, what))
+            with during(ForwardPass(self.sites, patch)), at_positions(BodyOutput([position])):
+                logits.append(self.model(**given).logits[:, 0].float())
+        return torch.cat(logits)
 
 
 def _patches(patches: Mapping[tuple[str, int], Patch]) -> Callable[[str, int, int, int], Intervention]:

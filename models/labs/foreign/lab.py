@@ -5,67 +5,35 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
-from numpy import ndarray
-from torch import Tensor, nn
+from torch import Tensor
 
-from models.capabilities import Explainable, GatedLogProbabilities, HasStates, ReadsPictures, Touch, Watch
+from models.capabilities import GatedLogProbabilities, HasStates, ReadsPictures, Touch, Watch
 from models.generate.sampling import GREEDY, Sampling
-from models.kind import Kind
-from models.labs.foreign import answering
+from models.labs.foreign.answering import Answering
 from models.labs.foreign.opening.facts import NO_SOFTMAX, text_config
 from models.labs.foreign.reading.chat import ChatReader
 from models.labs.foreign.reading.predictions import Answer
-from models.labs.foreign.reading.readers import CausalReader, Seq2SeqReader, TextReader
+from models.labs.foreign.reading.readers import CausalReader, Seq2SeqReader
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
-from models.labs.foreign.running.attention import BatchPass, ForwardPass, LayerRecord, Sink, during
-from models.labs.foreign.running.positions import BLOCK_NUMBERS, BodyOutput, Result, at_positions, whole
+from models.labs.foreign.running.attention import BatchPass, ForwardPass, Sink, during
+from models.labs.foreign.running.positions import BodyOutput, at_positions
 from models.labs.foreign.running.records import FullRecorder, LayerRecorder, ThumbnailRecorder
 from models.nets.attention.base import NO_INTERVENTION, Intervention
-from models.nets.attention.patching import Patch, Values, patch_of
-from models.nets.residual import Residuals, Writes
-from models.nets.score_parts import ScoreParts
-from models.plan import PATTERN, TRAINED, Address, HeadPlan, Scale
+from models.plan import PATTERN, Address, HeadPlan
 from models.prompt import Prompt, TargetPrompt
 from models.trace import Layer, Sketch, Trace
 
 _numbers = itertools.count(1)
 
 
-@dataclass(frozen=True, eq=False)
-class ForeignLab(Explainable, HasStates, ReadsPictures):
-    """An imported model, which models.labs.foreign.opening.folder creates after a successful comparison.
-
-    Attributes:
-        model: the model of transformers in evaluation mode, float32; a forward pass stores nothing on the model.
-        sites: attention module -> its attention block.
-        families: the attention blocks of the model.
-        body: the module that supports models.labs.foreign.running.positions; None for a model without a head that reads
-            every token.
-        constant: block -> (L, H, size, size) PAPA's mean matrices on the grid of models.labs.foreign.running.layout; or
-            None.
-        card: always empty.
-        pruned: heads that are missing from the checkpoint's weights.
-    """
-
-    name: str
-    task: TextReader
-    model: Any = field(repr=False)
-    sites: Mapping[nn.Module, str] = field(repr=False)
-    families: tuple[Kind, ...]
-    body: nn.Module | None = field(default=None, repr=False)
-    constant: Mapping[str, Tensor] | None = field(default=None, repr=False)
-    card: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    pruned: frozenset[Address] = frozenset()
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        return self.families
+class ForeignLab(Answering, HasStates, ReadsPictures):
+    """An imported model, which models.labs.foreign.opening.folder creates after a successful comparison."""
 
     @property
     def closed(self) -> frozenset[Address]:
@@ -83,10 +51,6 @@ class ForeignLab(Explainable, HasStates, ReadsPictures):
     @property
     def trained_length(self) -> int:
         return self.task.trained_length
-
-    @property
-    def limit(self) -> int:
-        return self.task.limit if self.size is None else min(self.task.limit, self.size)
 
     @property
     def longest(self) -> int | None:
@@ -108,11 +72,6 @@ class ForeignLab(Explainable, HasStates, ReadsPictures):
         for name, tensor in sorted(self.model.base_model.named_parameters()):
             digest.update(name.encode() + tensor.numpy().tobytes())
         return digest.hexdigest()
-
-    @property
-    def size(self) -> int | None:
-        """The number of tokens of the longest text that the constant matrices cover; None without matrices."""
-        return None if self.constant is None else max(matrix.shape[-1] for matrix in self.constant.values())
 
     @functools.cached_property
     def identity(self) -> str:
@@ -146,23 +105,6 @@ class ForeignLab(Explainable, HasStates, ReadsPictures):
         if not isinstance(self.task, PictureReader):
             raise ValueError(f"{self.name} reads text")
         return self.task.read_picture(data)
-
-    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray | None:
-        matrix = self._constant(kind, layer, queries, keys, None)
-        return None if matrix is None else matrix.numpy()
-
-    def _constant(self, kind: str, layer: int, queries: int, keys: int, prompt: Prompt | None) -> Tensor | None:
-        """Returns constant patterns (H, queries, keys) for a text of this size.
-
-        With `prompt`, the patterns are those for the prompt, which may be a pair of texts.
-        """
-        if self._fitted is None:
-            return None
-        return self._fitted.of(self.kind(kind), queries, keys, self.task, prompt)[layer]
-
-    @functools.cached_property
-    def _fitted(self) -> layout.FittedConstants | None:
-        return None if self.constant is None else layout.FittedConstants(self.constant)
 
     def anchored(self, prompt: Prompt) -> Prompt:
         if not isinstance(self.task, Seq2SeqReader) or isinstance(prompt, TargetPrompt):
@@ -211,19 +153,6 @@ class ForeignLab(Explainable, HasStates, ReadsPictures):
             return logits.float().log_softmax(-1)
 
         return log_probabilities
-
-    def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
-        return answering.residuals(self, prompt, plan)
-
-    def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1, trace: Trace | None = None) -> Writes:
-        return answering.writes(self, prompt, plan, position)
-
-    def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
-        return answering.score_parts(self, prompt, plan, address, query, key)
-
-    def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
-                       position: int = -1) -> Tensor:
-        return answering.patched_logits(self, prompt, addresses, what, position)
 
     def states(self, batch: Tensor, touch: Touch = lambda kind, layer: NO_INTERVENTION,
                watch: Watch | None = None) -> list[Tensor]:
@@ -277,62 +206,6 @@ class ForeignLab(Explainable, HasStates, ReadsPictures):
             result = self.result(self.task.inputs(prompt), prompt, plan, sink)
             return self.task.answer(prompt, result), self.task.rows(prompt, ()), ""
         return writing.run_with_target(self, self.task, prompt, plan, sink)
-
-    def forward(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None,
-                module: nn.Module | None = None) -> Any:
-        """Returns the output for these inputs under the plan, of the model or, if given, of its part `module`."""
-        base = plan.scale.base if plan.scale.policy == "logn" else None
-        source = self.source_values(inputs, prompt, plan, module)
-        with during(ForwardPass(self.sites, self._interventions(prompt, plan, source), base, sink)):
-            return (module or self.model)(**inputs)
-
-    def source_values(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan,
-                      module: nn.Module | None = None) -> dict[tuple[str, int], Values]:
-        """Runs a pass over the second prompt with the same decoder tokens, and returns (block, layer) -> values.
-
-        The result is empty for a plan without patches.
-        """
-        source = prompt.source_for(plan)
-        if source is None:
-            return {}
-        values: dict[tuple[str, int], Values] = {}
-
-        def sink(kind: str, layer: int, step: LayerRecord) -> None:
-            values[kind, layer] = Values(step.weights, step.outputs)
-
-        own = self.task.inputs(source)
-        same = {name: value for name, value in inputs.items() if name in ("decoder_input_ids", "use_cache")}
-        with during(ForwardPass(self.sites, lambda *_: NO_INTERVENTION, sink=sink)), whole():
-            (module or self.model)(**own, **{name: value for name, value in same.items() if name not in own})
-        return values
-
-    def result(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None) -> Result:
-        """Runs the model under the plan; too many logits are computed on request, by position."""
-        row = inputs.get("decoder_input_ids", inputs.get("input_ids"))
-        count = 0 if row is None else row.shape[1] * self.task.vocabulary
-        limited = self.body is not None and count > BLOCK_NUMBERS
-        return Result(lambda: self.forward(inputs, prompt, plan, sink), limited)
-
-    def _interventions(self, prompt: Prompt, plan: HeadPlan,
-                       source: Mapping[tuple[str, int], Values]) -> Callable[[str, int, int, int], Intervention]:
-        if not plan.heads:
-            return lambda kind, layer, queries, keys: NO_INTERVENTION
-        touched: dict[tuple[str, int], tuple[Tensor | None, Tensor | None, Patch | None]] = {}
-        for kind, (layers, heads) in self.shape.items():
-            for layer in range(layers):
-                states = [plan.state(kind, layer, head) for head in range(heads)]
-                constant, gates = [state.constant for state in states], [state.gate for state in states]
-                touched[kind, layer] = (torch.tensor(constant)[:, None, None] if any(constant) else None,
-                                        torch.tensor(gates)[:, None, None] if min(gates) < 1 else None,
-                                        patch_of([state.patch for state in states], source[kind, layer])
-                                        if (kind, layer) in source else None)
-
-        def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
-            is_constant, gate, patch = touched[kind, layer]
-            matrix = None if is_constant is None else self._constant(kind, layer, queries, keys, prompt)
-            return Intervention(is_constant, matrix, gate, patch=patch)
-
-        return intervention
 
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,

@@ -80,7 +80,8 @@ def _add(lab: ForeignLab, prompt: Prompt, sums: dict[str, Tensor], counts: dict[
     def sink(kind: str, layer: int, step: LayerRecord) -> None:
         size = sums[kind].shape[-1]
         live = step.live[:, :size, :size] if kinds[kind].causal else step.live[:, :size]  # generated text has no limit
-        rows, columns = layout.grid(kinds[kind], live.shape[1], live.shape[2], size, lab.task, prompt)
+        pair = layout.first_break(lab.task, kinds[kind], prompt)
+        rows, columns = layout.grid(lab.task, kinds[kind], live.shape[1], live.shape[2], size, pair)
         sums[kind][layer][:, rows[:, None], columns] += live
         if layer == 0:
             counts[kind][rows[:, None], columns] += seen(len(rows), len(columns), kinds[kind].causal)

@@ -5,9 +5,7 @@ texts, the first SEP and the tokens after it start in the middle of the grid. To
 positions, so the matrices only need to be cut.
 """
 
-import threading
-from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -18,7 +16,7 @@ from models.labs.foreign.reading.vision import PictureReader
 from models.nets.constants import cut_to
 from models.prompt import Prompt
 
-SIZES = 4  # largest number of cached cut matrices per model; each is for one block and one text size
+SIZES = 4  # largest number of cut matrices that a model caches; each is for one block and one text size
 
 
 def grid_positions(n: int, size: int, first_break: int | None = None) -> list[int]:
@@ -31,59 +29,37 @@ def grid_positions(n: int, size: int, first_break: int | None = None) -> list[in
     return [*range(last), size - 1]
 
 
-class FittedConstants:
-    """A cache of constant matrices, cut to recently used text sizes."""
+def fitted(matrices: Mapping[str, Tensor], task: TextReader, kind: Kind, queries: int, keys: int,
+           separator: int | None) -> Tensor:
+    """Returns matrices (L, H, size, size) of a block cut to a text's positions, (L, H, queries, keys); rows sum to 1.
 
-    def __init__(self, matrices: Mapping[str, Tensor]) -> None:
-        """Stores the matrices, block -> (L, H, size, size)."""
-        self._matrices = matrices
-        self._cut: OrderedDict[Hashable, Tensor] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, kind: Kind, queries: int, keys: int, task: TextReader, prompt: Prompt | None) -> Tensor:
-        """Returns matrices (L, H, queries, keys) with rows that sum to 1; the arguments are those of `fitted`."""
-        may_be_pair = not kind.causal and not isinstance(task, PictureReader)
-        pair = first_break(task, prompt.ids) if prompt is not None and may_be_pair else None
-        key = (kind.name, queries, keys, pair)
-        with self._lock:
-            if key in self._cut:
-                self._cut.move_to_end(key)
-                return self._cut[key]
-        cut = fitted(self._matrices[kind.name], kind, queries, keys, task, prompt)
-        with self._lock:
-            self._cut[key] = cut
-            while len(self._cut) > SIZES:
-                self._cut.popitem(last=False)
-        return cut
-
-
-def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: TextReader, prompt: Prompt | None) -> Tensor:
-    """Returns matrices (L, H, size, size) cut to a text's positions, (L, H, queries, keys).
-
-    See models.nets.constants.cut_to.
+    `separator` is the result of first_break. See models.nets.constants.cut_to.
     """
+    matrix = matrices[kind.name]
     size = matrix.shape[-1]
     if max(queries, keys) > size:
         raise ValueError(f"constant matrices are for texts of at most {size} tokens; this one has {max(queries, keys)}")
-    rows, columns = grid(kind, queries, keys, size, task, prompt)
+    rows, columns = grid(task, kind, queries, keys, size, separator)
     return cut_to(matrix, rows, columns, kind.causal)
 
 
-def grid(kind: Kind, queries: int, keys: int, size: int, task: TextReader,
-         prompt: Prompt | None) -> tuple[Tensor, Tensor]:
+def grid(task: TextReader, kind: Kind, queries: int, keys: int, size: int,
+         separator: int | None) -> tuple[Tensor, Tensor]:
     """Returns the positions of a text's queries and keys on a grid of this size."""
-    return (torch.tensor(_grid_indices(kind, kind.query_row, queries, size, task, prompt)),
-            torch.tensor(_grid_indices(kind, kind.key_row, keys, size, task, prompt)))
+    def positions(row: str, n: int) -> Sequence[int]:
+        return grid_positions(n, size, separator) if row == TEXT and not _is_cut(task, kind) else range(n)
+
+    return torch.tensor(positions(kind.query_row, queries)), torch.tensor(positions(kind.key_row, keys))
 
 
-def _grid_indices(kind: Kind, row: str, n: int, size: int, task: TextReader, prompt: Prompt | None) -> Sequence[int]:
-    """Returns the positions of one token sequence."""
-    if kind.causal or row != TEXT or isinstance(task, PictureReader):
-        return range(n)
-    return grid_positions(n, size, None if prompt is None else first_break(task, prompt.ids))
-
-
-def first_break(task: TextReader, ids: Sequence[int]) -> int | None:
+def first_break(task: TextReader, kind: Kind, prompt: Prompt | None) -> int | None:
     """Returns the index of the separator between two texts; None if the tokens are not a pair."""
+    if prompt is None or _is_cut(task, kind):
+        return None
     separator = task.tokenizer.sep_token_id
-    return next((i for i, token in enumerate(ids[:-1]) if i and token == separator), None)
+    return next((i for i, token in enumerate(prompt.ids[:-1]) if i and token == separator), None)
+
+
+def _is_cut(task: TextReader, kind: Kind) -> bool:
+    """Returns True if the tokens are at their own positions, so that the matrices only need to be cut."""
+    return kind.causal or isinstance(task, PictureReader)

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import torch
-from torch import nn
 
 from models.generate.sampling import GREEDY, Sampling
 from models.labs.foreign.reading.predictions import Answer, no_losses
 from models.labs.foreign.reading.readers import Seq2SeqReader, TextReader
 from models.labs.foreign.reading.texts import is_begun, partial_bytes
 from models.labs.foreign.running.attention import Sink
-from models.labs.foreign.running.positions import Result
+from models.labs.foreign.running.passes import PassLab
 from models.plan import HeadPlan
 from models.prompt import Prompt, TargetPrompt, readable
 from models.tasks.characters import decoded
@@ -20,28 +19,7 @@ from models.tasks.characters import decoded
 MAX_WRITTEN = 64  # largest number of decoder tokens, the first included
 
 
-class GenerativeModel(Protocol):
-    """The attributes of a ForeignLab that generation uses."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def task(self) -> TextReader: ...
-
-    @property
-    def model(self) -> Any: ...
-
-    @property
-    def limit(self) -> int: ...
-
-    def forward(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None,
-                module: nn.Module | None = None) -> Any: ...
-
-    def result(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None) -> Result: ...
-
-
-def with_target(lab: GenerativeModel, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
+def with_target(lab: PassLab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
     """Returns the prompt with the model's output under the plan as teacher-forced target.
 
     By default, the target is the baseline output.
@@ -53,7 +31,7 @@ def with_target(lab: GenerativeModel, prompt: Prompt, plan: HeadPlan = HeadPlan(
     return TargetPrompt.of(prompt, (_start(lab), *write(lab, lab.task, prompt, plan)))
 
 
-def forced(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, target: str) -> TargetPrompt:
+def forced(lab: PassLab, task: Seq2SeqReader, prompt: Prompt, target: str) -> TargetPrompt:
     """Returns the prompt with a typed text as target, after the tokens that begin every output of the model."""
     ids = task.tokenizer(text_target=readable(target), add_special_tokens=False)["input_ids"]
     first = task.first_token(prompt, lab.model.generation_config.forced_bos_token_id)
@@ -62,7 +40,7 @@ def forced(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, target: st
 
 
 @torch.inference_mode()
-def continue_text(lab: GenerativeModel, task: TextReader, prompt: Prompt, plan: HeadPlan, count: int,
+def continue_text(lab: PassLab, task: TextReader, prompt: Prompt, plan: HeadPlan, count: int,
                   sampling: Sampling = GREEDY) -> Iterator[int]:
     """Yields the token ids of a continuation; stops at the end token or at the limit."""
     ends, ids = _ends(lab), list(prompt.ids)
@@ -78,7 +56,7 @@ def continue_text(lab: GenerativeModel, task: TextReader, prompt: Prompt, plan: 
 
 
 @torch.inference_mode()
-def write(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
+def write(lab: PassLab, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
           count: int = MAX_WRITTEN) -> Iterator[int]:
     """Yields the token ids of the decoder's output, without start and end token."""
     inputs = task.inputs(prompt)
@@ -100,7 +78,7 @@ def write(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadP
         yield token
 
 
-def run_with_target(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
+def run_with_target(lab: PassLab, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
                    sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
     """Runs a recorded pass over the text and the decoder's tokens."""
     row = prompt.target if isinstance(prompt, TargetPrompt) else (_start(lab), *write(lab, task, prompt, plan))
@@ -128,16 +106,14 @@ def as_text(task: TextReader, steps: Iterator[int]) -> Iterator[str]:
         yield "".join(task.pieces[i] for i in pending)
 
 
-def _start(lab: GenerativeModel) -> int:
+def _start(lab: PassLab) -> int:
     settings: Any = lab.model.generation_config
     known = (settings.decoder_start_token_id, getattr(lab.task.config, "decoder_start_token_id", None),
              settings.bos_token_id, settings.pad_token_id)
     return next((int(i) for i in known if i is not None), 0)
 
 
-def _ends(lab: GenerativeModel) -> set[int]:
+def _ends(lab: PassLab) -> set[int]:
     settings: Any = lab.model.generation_config
     end = settings.eos_token_id if settings.eos_token_id is not None else lab.task.config.eos_token_id
     return {end} if isinstance(end, int) else set(end or ())
-
-

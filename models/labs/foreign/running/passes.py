@@ -1,0 +1,143 @@
+"""PassLab: the forward passes of an imported model under a plan."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from numpy import ndarray
+from torch import Tensor, nn
+
+from models.kind import Kind
+from models.lab import Lab
+from models.labs.foreign.reading.readers import TextReader
+from models.labs.foreign.running import layout
+from models.labs.foreign.running.attention import ForwardPass, LayerRecord, Sink, during
+from models.labs.foreign.running.positions import BLOCK_NUMBERS, Result, whole
+from models.nets.attention.base import NO_INTERVENTION, Intervention
+from models.nets.attention.patching import Patch, Values, patch_of
+from models.plan import TRAINED, Address, HeadPlan, Scale
+from models.prompt import Prompt
+
+
+@dataclass(frozen=True, eq=False)
+class PassLab(Lab):
+    """An imported model and its forward passes.
+
+    Attributes:
+        model: the model of transformers in evaluation mode, float32; a forward pass stores nothing on the model.
+        sites: attention module -> its attention block.
+        families: the attention blocks of the model.
+        body: the module that supports models.labs.foreign.running.positions; None for a model without a head that reads
+            every token.
+        constant: block -> (L, H, size, size) PAPA's mean matrices on the grid of models.labs.foreign.running.layout; or
+            None.
+        card: always empty.
+        pruned: heads that are missing from the checkpoint's weights.
+    """
+
+    name: str
+    task: TextReader
+    model: Any = field(repr=False)
+    sites: Mapping[nn.Module, str] = field(repr=False)
+    families: tuple[Kind, ...]
+    body: nn.Module | None = field(default=None, repr=False)
+    constant: Mapping[str, Tensor] | None = field(default=None, repr=False)
+    card: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    pruned: frozenset[Address] = frozenset()
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return self.families
+
+    @property
+    def limit(self) -> int:
+        return self.task.limit if self.size is None else min(self.task.limit, self.size)
+
+    @property
+    def size(self) -> int | None:
+        """The number of tokens of the longest text that the constant matrices cover; None without matrices."""
+        return None if self.constant is None else max(matrix.shape[-1] for matrix in self.constant.values())
+
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray | None:
+        matrix = self._constant(kind, layer, queries, keys, None)
+        return None if matrix is None else matrix.numpy()
+
+    def _constant(self, kind: str, layer: int, queries: int, keys: int, prompt: Prompt | None) -> Tensor | None:
+        """Returns constant patterns (H, queries, keys) for a text of this size.
+
+        With `prompt`, the patterns are those for the prompt, which may be a pair of texts.
+        """
+        if self.constant is None:
+            return None
+        block = self.kind(kind)
+        return self._fitted(block, queries, keys, layout.first_break(self.task, block, prompt))[layer]
+
+    @functools.cached_property
+    def _fitted(self) -> Callable[[Kind, int, int, int | None], Tensor]:
+        assert self.constant is not None
+        return functools.lru_cache(layout.SIZES)(functools.partial(layout.fitted, self.constant, self.task))
+
+    @abc.abstractmethod
+    def watch(self, prompt: Prompt, plan: HeadPlan, sink: Sink) -> None:
+        """Runs a pass and calls `sink` with each layer's record."""
+
+    def forward(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None,
+                module: nn.Module | None = None) -> Any:
+        """Returns the output for these inputs under the plan, of the model or, if given, of its part `module`."""
+        base = plan.scale.base if plan.scale.policy == "logn" else None
+        source = self.source_values(inputs, prompt, plan, module)
+        with during(ForwardPass(self.sites, self._interventions(prompt, plan, source), base, sink)):
+            return (module or self.model)(**inputs)
+
+    def source_values(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan,
+                      module: nn.Module | None = None) -> dict[tuple[str, int], Values]:
+        """Runs a pass over the second prompt with the same decoder tokens, and returns (block, layer) -> values.
+
+        The result is empty for a plan without patches.
+        """
+        source = prompt.source_for(plan)
+        if source is None:
+            return {}
+        values: dict[tuple[str, int], Values] = {}
+
+        def sink(kind: str, layer: int, step: LayerRecord) -> None:
+            values[kind, layer] = Values(step.weights, step.outputs)
+
+        own = self.task.inputs(source)
+        same = {name: value for name, value in inputs.items() if name in ("decoder_input_ids", "use_cache")}
+        with during(ForwardPass(self.sites, lambda *_: NO_INTERVENTION, sink=sink)), whole():
+            (module or self.model)(**own, **{name: value for name, value in same.items() if name not in own})
+        return values
+
+    def result(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None) -> Result:
+        """Runs the model under the plan; too many logits are computed on request, by position."""
+        row = inputs.get("decoder_input_ids", inputs.get("input_ids"))
+        count = 0 if row is None else row.shape[1] * self.task.vocabulary
+        limited = self.body is not None and count > BLOCK_NUMBERS
+        return Result(lambda: self.forward(inputs, prompt, plan, sink), limited)
+
+    def _interventions(self, prompt: Prompt, plan: HeadPlan,
+                       source: Mapping[tuple[str, int], Values]) -> Callable[[str, int, int, int], Intervention]:
+        if not plan.heads:
+            return lambda kind, layer, queries, keys: NO_INTERVENTION
+        touched: dict[tuple[str, int], tuple[Tensor | None, Tensor | None, Patch | None]] = {}
+        for kind, (layers, heads) in self.shape.items():
+            for layer in range(layers):
+                states = [plan.state(kind, layer, head) for head in range(heads)]
+                constant, gates = [state.constant for state in states], [state.gate for state in states]
+                touched[kind, layer] = (torch.tensor(constant)[:, None, None] if any(constant) else None,
+                                        torch.tensor(gates)[:, None, None] if min(gates) < 1 else None,
+                                        patch_of([state.patch for state in states], source[kind, layer])
+                                        if (kind, layer) in source else None)
+
+        def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
+            is_constant, gate, patch = touched[kind, layer]
+            matrix = None if is_constant is None else self._constant(kind, layer, queries, keys, prompt)
+            return Intervention(is_constant, matrix, gate, patch=patch)
+
+        return intervention
