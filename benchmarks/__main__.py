@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks import foreign, forward
+from benchmarks import forward
 from benchmarks.browser import answers, interaction, start, translation
 from benchmarks.load import events, visitors
 from tests.browser import chromium, serve
@@ -86,7 +86,6 @@ def benchmarks() -> dict[str, tuple[str, Callable[[], list[Rows]]]]:
     """Returns name of a benchmark -> (title, function that returns tables)."""
     return {
         "forward": ("Forward pass", lambda: [forward.measure()]),
-        "foreign": ("Models of Hugging Face", lambda: [foreign.measure(), foreign.memory()]),
         "interaction": ("Interaction", interactions),
         "answers": ("Lens, contributions and patching", explanations),
         "translation": ("A translation", partial(in_browser, translation.measure)),
@@ -94,7 +93,6 @@ def benchmarks() -> dict[str, tuple[str, Callable[[], list[Rows]]]]:
         "events": ("Visitors over the events route, one event every 3 s", routed_visits),
         "visitors": ("Visitors over Streamlit's websocket, one action every 3 s", visits),
         "neighbour": ("Ten visitors beside one who opens slow pages", neighbours),
-        "memory": ("Memory of all models", lambda: [[start.memory_of_models()]]),
     }
 
 

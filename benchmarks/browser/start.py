@@ -1,7 +1,5 @@
-"""Time until a place is drawn after a page load and after a change of place; memory per visitor and of models."""
+"""Time until a place is drawn after a page load and after a change of place; memory per visitor."""
 
-import subprocess
-import sys
 import time
 from typing import Any
 
@@ -10,7 +8,7 @@ from playwright.sync_api import Browser, Page
 from benchmarks.browser.interaction import quantile
 from benchmarks.load.process import resident, server_of
 from benchmarks.load.visitors import measure as visit
-from tests.browser import ROOT, serve
+from tests.browser import serve
 
 LOADS = 11
 PROCESSES = 5
@@ -57,21 +55,6 @@ def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
         visit(address, visitors=visitors, every=3, seconds=12)
         after = resident(server_of(address)) / 1e6
     return {"visitors": visitors, "MB before": before, "MB a visitor": (after - before) / visitors}
-
-
-def memory_of_models() -> dict[str, Any]:
-    """Returns the memory in MB of a process that has loaded all models, and of the models that are still cached."""
-    code = ("import models, models.loading; from app.server import serving; serving.tune(); names = models.names();"
-            "labs = [serving.load(name) for name in names];"
-            "[models.run(lab, lab.task.examples[0][1]) for lab in labs];"
-            "held = models.loading._held.values();"
-            "status = open('/proc/self/status').read();"
-            "print(len(names), len(held), sum(lab.nbytes for lab in held) / 1e6,"
-            "      int(status.split('VmRSS:')[1].split()[0]) / 1000)")
-    printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    names, cached, weights, resident = printed.stdout.split()
-    return {"models": int(names), "held at once": int(cached), "MB of weights held": float(weights),
-            "MB of the process": float(resident)}
 
 
 def _load(browser: Browser, address: str, place: str) -> float:
