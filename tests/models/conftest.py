@@ -1,5 +1,6 @@
 """Fixtures of the model tests: the name of each attention type, and a tiny Lab with this type."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,11 @@ def attention(request: pytest.FixtureRequest) -> str:
 def lab(attention: str) -> StackLab:
     """Returns a tiny Lab with each attention type in turn."""
     return make_lab(attention)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Returns a folder with a tiny BERT, which can be opened."""
+    from foreign_tiny import folder_of  # imports transformers
+
+    return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))

@@ -5,6 +5,7 @@ They are written to a folder once, so that the tests open them like downloaded m
 
 import functools
 import io
+import json
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -115,6 +116,13 @@ def picture(seed: int = 0, width: int = 24, height: int = 20, kind: str = "PNG")
     file, random = io.BytesIO(), numpy.random.default_rng(seed)
     Image.fromarray(random.integers(0, 256, (height, width, 3), dtype=numpy.uint8)).save(file, kind)
     return file.getvalue()
+
+
+def edit(folder: Path, file: str, **changes: Any) -> Path:
+    """Changes fields of a JSON file, and returns the folder."""
+    content = json.loads((folder / file).read_text())
+    (folder / file).write_text(json.dumps({**content, **changes}))
+    return folder
 
 
 @functools.cache

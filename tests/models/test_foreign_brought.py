@@ -1,6 +1,5 @@
 """Models as people bring them, by kind: each opens and answers right, or is refused with the true reason."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from foreign_tiny import TEXT, made, make_tokenizer, picture, roughen, save_tokenizer
+from foreign_tiny import TEXT, edit, made, make_tokenizer, picture, roughen, save_tokenizer
 from safetensors.torch import load_file, save_file
 
 import models
@@ -40,12 +39,6 @@ def saved(folder: Path, config: Any, architecture: str, head: str = "decoder") -
     return folder
 
 
-def edit(folder: Path, **fields: Any) -> Path:
-    file = folder / "config.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), **fields}))
-    return folder
-
-
 def bert(folder: Path, architecture: str, **numbers: Any) -> Path:
     return made(folder, "BertConfig", architecture, {**ENCODER, **numbers}, "wordpiece")
 
@@ -58,13 +51,13 @@ def test_a_flag_that_drops_weights_is_refused(flag: str, tmp_path: Path):
     folder = saved(tmp_path, transformers.LlamaConfig(**DECODER, **{flag: True}), "LlamaForCausalLM")
     opened(folder)
     with pytest.raises(ForeignError, match=r"does not use \d+ weights of the files, for example model\.layers"):
-        opened(edit(folder, **{flag: False}))
+        opened(edit(folder, "config.json", **{flag: False}))
 
 
 def test_a_model_cut_to_fewer_layers_in_its_config_is_refused(tmp_path: Path):
     folder = saved(tmp_path, transformers.LlamaConfig(**DECODER), "LlamaForCausalLM")
     with pytest.raises(ForeignError, match=r"does not use 9 weights of the files, for example model\.layers\.1"):
-        opened(edit(folder, num_hidden_layers=1))
+        opened(edit(folder, "config.json", num_hidden_layers=1))
 
 
 def test_a_renamed_weight_is_refused(tmp_path: Path):
@@ -115,7 +108,7 @@ def test_a_masked_model_without_a_mask_token_reads_text_and_says_what_to_set(tmp
     ({"0": 1, "1": 2, "2": None}, ("1", "2", "class 2 (no name)")),
     ({"0": "", "1": " ", "2": "c"}, ("class 0 (no name)", "class 1 (no name)", "c"))])
 def test_class_names_with_gaps_equal_and_missing(names: dict[str, Any], expected: tuple[str, ...], tmp_path: Path):
-    lab = opened(edit(bert(tmp_path, "BertForSequenceClassification", num_labels=3), id2label=names))
+    lab = opened(edit(bert(tmp_path, "BertForSequenceClassification", num_labels=3), "config.json", id2label=names))
     output = models.run(lab, TEXT).output
     assert output is not None and output.names == expected and output.distribution.sum() == pytest.approx(1)
 
@@ -189,7 +182,7 @@ def test_a_prediction_that_is_not_shown_is_named(architecture: str, numbers: dic
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "")
 def test_a_config_that_does_not_fit_is_named_with_field_and_numbers(fields: dict[str, Any], sentence: str,
                                                                     tmp_path: Path):
-    folder = edit(saved(tmp_path, transformers.Qwen3Config(**DECODER), "Qwen3ForCausalLM"), **fields)
+    folder = edit(saved(tmp_path, transformers.Qwen3Config(**DECODER), "Qwen3ForCausalLM"), "config.json", **fields)
     with pytest.raises(ForeignError, match=sentence) as caught:
         opened(folder)
     assert "Download" not in str(caught.value) and str(tmp_path) not in str(caught.value)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from foreign_tiny import folder_of, made
+from foreign_tiny import edit, folder_of, made
 from test_hostile_folders import HOSTILE
 
 import models
@@ -26,11 +26,6 @@ HUB = {"no id", "not allowed", "gated", "no repository", "no revision", "hub fil
        "hub page", "hub error", "unreachable", "too large"}  # the causes that test_foreign_hub.py provokes
 NUMBERS = {"vocab_size": WORDS["bytes"], "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
            "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 64}
-
-
-def edit(folder: Path, file: str, **changes: Any) -> None:
-    content = json.loads((folder / file).read_text())
-    (folder / file).write_text(json.dumps({**content, **changes}))
 
 
 def edited(**changes: Any) -> Callable[[Path], Path]:
@@ -86,9 +81,16 @@ def index(**files: str) -> Callable[[Path], Path]:
     return change
 
 
-def linked_out(folder: Path) -> Path:
-    (folder / "tokenizer.json").rename(folder.parent / "tokenizer.json")
-    (folder / "tokenizer.json").symlink_to(folder.parent / "tokenizer.json")
+def linked_out(file: str) -> Callable[[Path], Path]:
+    def change(folder: Path) -> Path:
+        (folder / file).rename(folder.parent / file)
+        (folder / file).symlink_to(folder.parent / file)
+        return folder
+    return change
+
+
+def cut(folder: Path) -> Path:
+    (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:1000])
     return folder
 
 
@@ -136,7 +138,8 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
     ("unknown type", edited(model_type="evil")),
     ("own code", edited(model_type="evil", auto_map={"AutoModel": "evil.Model"})),
     ("quantised", edited(quantization_config={"quant_method": "gptq", "bits": 4})),
-    ("outside", linked_out),
+    *(("outside", linked_out(file)) for file in ("model.safetensors", "tokenizer.json", "config.json")),
+    ("outside", index(a="../model.safetensors")),
     ("tokenizer outside", tokenizer_outside),
     ("adapter", written("adapter_config.json", "{}")),
     ("pickle", pickled),
@@ -145,6 +148,7 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
     ("index damaged", index()),
     ("unreadable", written("tokenizer_config.json", "{")),
     ("weights damaged", written("model.safetensors", "not tensors")),
+    ("weights damaged", cut),
     ("weights missing", edited(num_hidden_layers=3)),
     ("not finite", spoiled(float("nan"), "model.layers.0.mlp.up_proj.weight")),
     ("computes no numbers", spoiled(3e38, "model.layers.0.input_layernorm.weight")),
@@ -167,12 +171,6 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
     ("pictures of no fixed size", other("resnet", "AutoModelForImageClassification", embedding_size=8,
                                         hidden_sizes=[8, 8], depths=[1, 1])),
 ]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Returns a folder with a model that can be opened."""
-    return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
 
 
 def pattern(cause: str) -> str:

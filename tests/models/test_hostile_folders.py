@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foreign_tiny import folder_of
+from foreign_tiny import edit, folder_of
 
 import models
 from models.errors import CancelledError, InputError
@@ -22,17 +22,6 @@ from models.labs.foreign.opening import child, numbers
 from models.labs.foreign.refusals import REFUSALS
 
 NESTED = "[" * 200_000 + "]" * 200_000
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Returns a folder with a model that can be opened."""
-    return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
-
-
-def edit(folder: Path, file: str, **changes: Any) -> None:
-    content = json.loads((folder / file).read_text())
-    (folder / file).write_text(json.dumps({**content, **changes}))
 
 
 def fifo(file: str) -> Callable[[Path], None]:
