@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from figures.lines import Layout, Outline, Panel, Point, Series
-from figures.tables import Column, Parts, charted, format_value, sentence
+from figures.tables import Charted, Column, Parts, format_value, sentence
 from figures.theme import SHAPES, Theme
 from models.messages import message
 
@@ -51,7 +51,7 @@ def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
                  {"columns": layout.columns, "least": layout.least, "chooses": layout.chooses})
 
 
-@charted
+@Charted
 def line_chart(series: Sequence[Series], panels: Sequence[Panel], layout: Layout, title: str,
                theme: Theme = "light") -> Parts:
     """Returns the chart of `line_parts` as an altair chart."""

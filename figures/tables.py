@@ -91,11 +91,6 @@ class Charted(Generic[P]):
         return self._parts(*args, **named).spec()
 
 
-def charted(parts: Callable[P, Parts]) -> Charted[P]:
-    """Converts a function that returns Parts to a function that returns a chart."""
-    return Charted(parts)
-
-
 def sentence(title: str, x: str, parts: Sequence[str]) -> str:
     """Returns the description of a chart: its title, its horizontal axis and its values."""
     values = listed(parts, N_("; "))

@@ -6,7 +6,7 @@ from typing import Any
 
 from figures.line_charts import line_parts
 from figures.lines import Layout, Panel, Point, Rule, Series
-from figures.tables import Column, Parts, charted, format_value, sentence
+from figures.tables import Charted, Column, Parts, format_value, sentence
 from figures.theme import Theme
 from models.messages import message
 
@@ -15,7 +15,7 @@ _SOURCE = ("accent", 1)  # colour and shape
 _OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint", 1))
 
 
-@charted
+@Charted
 def dots(points: Sequence[Mapping[str, Any]], title: str, rule: tuple[float, str] | None = None,
          percent: bool = False, names: Mapping[str, str] | None = None, theme: Theme = "light") -> Parts:
     """Returns a dot plot with one row per name: the paper's number and our numbers, with intervals over several values.
@@ -53,7 +53,7 @@ def dots(points: Sequence[Mapping[str, Any]], title: str, rule: tuple[float, str
                  title, sentence(title, "", parts), theme, {"columns": 1, "least": 300})
 
 
-@charted
+@Charted
 def seed_lines(points: Sequence[Mapping[str, Any]], title: str, across: str, styles: Mapping[str, Mapping[str, Any]],
                rule: tuple[float, str] | None = None, percent: bool = False, scattered: bool = False,
                names: Mapping[str, str] | None = None, theme: Theme = "light") -> Parts:
@@ -88,7 +88,7 @@ def seed_lines(points: Sequence[Mapping[str, Any]], title: str, across: str, sty
                       Layout(across, "linear" if scattered else "band", height=280), title, theme)
 
 
-@charted
+@Charted
 def learning_curves(points: Sequence[Mapping[str, Any]], title: str, across: str,
                     styles: Mapping[str, Mapping[str, Any]], names: Mapping[str, str] | None = None,
                     theme: Theme = "light") -> Parts:

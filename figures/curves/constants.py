@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from figures.line_charts import line_parts
 from figures.lines import Layout, Panel, Point, Rule, Series
-from figures.tables import Parts, charted
+from figures.tables import Charted, Parts
 from figures.theme import Theme
 from models.messages import N_, message
 
@@ -34,7 +34,7 @@ def _measured(*curves: Mapping[str, Curve]) -> list[str]:
     return [way for way in WAYS if any(curve.get(way) for curve in curves)]
 
 
-@charted
+@Charted
 def drop_curves(curves: Mapping[str, Curve], title: str, average: float, most: float, count: int,
                 theme: Theme = "light") -> Parts:
     """Returns the mean relative drop against the number of modified heads, with the paper's two numbers.
@@ -54,7 +54,7 @@ def drop_curves(curves: Mapping[str, Curve], title: str, average: float, most: f
                       title, theme)
 
 
-@charted
+@Charted
 def task_curves(panels: Sequence[tuple[str, Mapping[str, Curve]]], count: int,
                 theme: Theme = "light") -> Parts:
     """Returns the scores against the number of modified heads, one panel per task.

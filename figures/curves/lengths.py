@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from figures.line_charts import line_parts
 from figures.lines import Layout, Panel, Rule, Series
-from figures.tables import Parts, charted
+from figures.tables import Charted, Parts
 from figures.theme import Theme
 from models.messages import message
 
 
-@charted
+@Charted
 def length_curves(series: Sequence[Series], panels: Sequence[Panel], length: int, trained: Sequence[int],
                   theme: Theme = "light") -> Parts:
     """Returns measured quantities against the number of tokens on a logarithmic axis, one panel per quantity.

@@ -5,7 +5,7 @@ the file.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any, NotRequired
@@ -21,7 +21,7 @@ from models.storage.damage import broken, in_repository
 from models.training.recipes import is_current
 from studies import per_text, store
 from studies.bootstrap import error
-from studies.claims.verdict import Samples, deciding
+from studies.claims.verdict import FEWEST, Check, Samples, below, below_in_texts, deciding
 from studies.seeds import FULL, SEEDS, that_count
 
 CLAIMS = "claims.json"  # the file that `python -m studies.claims all` writes
@@ -174,11 +174,23 @@ class Evidence:
         same = [difference for difference in texts if difference.of_the_same(texts[0])]
         return error(numpy.mean([difference.values for difference in same], 0), same[0].counts) if same else math.nan
 
+    def below_over_seeds(self, what: str, between: Samples, behind: Sequence[float] | ndarray | None,
+                         *sides: tuple[str, per_text.Reader]) -> Check:
+        """Tests whether the mean difference of two models is below 0, over texts as long as too few are trained."""
+        if is_repeated(between):
+            return below(what, between, texts=self.text_error(between, *sides))
+        return below_in_texts(what, behind)
+
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Returns the mean entropy of each head in nats, by length; empty if not measured."""
         readings = self.study(name, "length").get("readings", {})
         return {int(n): [value for layer in values["entropy"] for value in layer]
                 for n, values in readings.get(policy, {}).items() if "entropy" in values}
+
+
+def is_repeated(between: Samples) -> bool:
+    """Returns True if there are FEWEST trainings or more with the deciding number of steps."""
+    return len(between.get(deciding(between), {})) >= FEWEST
 
 
 def _validated(path: Path, shape: TypeAdapter, command: str = "") -> dict[str, Any]:

@@ -8,9 +8,8 @@ from models.messages import N_, listed, message
 from studies import per_text
 from studies.claims import commands, tables
 from studies.claims.contrast import Estimate, Side, judged, of_texts, of_trainings
-from studies.claims.evidence import Evidence
+from studies.claims.evidence import Evidence, is_repeated
 from studies.claims.sources import memory, retrieval
-from studies.claims.sources.over_seeds import below_over_seeds, is_repeated
 from studies.claims.sources.synthesizer import compared, perplexities, perplexity
 from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.verdict import TOLERANCE, Check, Samples, below, below_in_texts, differences, no_worse
@@ -105,18 +104,10 @@ def _blimp(evidence: Evidence) -> Statement:
         behind = [shares["softmax"][which] - share for which, share in shares["selective"].items()]
     check, ours = _over_seeds(evidence, message("selective above softmax"), per_text.paradigms, behind)
     waiting = {name for name in by_name if evidence.waits(f"stories-{name}")}
-    rows = [{N_("attention"): message("{name} (to be trained again)",
-                                      name=name) if name in waiting else name,
+    rows = [{N_("attention"): message("{name} (to be trained again)", name=name) if name in waiting else name,
              N_("source"): tables.NOTHING,
              N_("here, pairs right"): f"{study['accuracy']:.1%} ± {1.645 * study['accuracy_error']:.1%}",
              N_("pairs"): f"{study['pairs']:,}"} for name, study in by_name.items()]
-    points = [{"name": name, "value": round(value, 4), "which": which} for name, study in by_name.items()
-              for which, value in ((message("here"), study["accuracy"]), *(
-                  (message("90% interval"), study["accuracy"] + sign * 1.645 * study["accuracy_error"]) for sign in (-1,
-                           1)))]
-    chart = Chart("dots", points, message("pairs right"), rule=(0.5, message("chance")), form=".0%", alt=listed(
-        (message("{name} {value:.1%}", name=message(name), value=study["accuracy"])
-         for name, study in by_name.items()), "; "))
     return judged(
         "selective-blimp",
         message("pairs right: {values}", values=ours or tables.each([
@@ -125,7 +116,7 @@ def _blimp(evidence: Evidence) -> Statement:
         _ahead(evidence, per_text.paradigms), [check],
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
                   "pairs": tables.NOTHING}],
-        chart if points else None,
+        _accuracies(by_name, message("pairs right"), 0.5),
         commands.full_seeds("python -m studies.zero_shot.blimp "
                             + " ".join(f"stories-{name}" for name in by_name or BLIMP), ZERO_SHOT))
 
@@ -142,7 +133,7 @@ def _over_seeds(evidence: Evidence, what: str, read: per_text.Reader,
                           for name in ZERO_SHOT)
     between = differences(softmax, selective)
     ours = tables.each_over_time([("selective", selective), ("softmax", softmax)], ".1%")
-    check = below_over_seeds(evidence, what, between, behind, *((name, read) for name in ZERO_SHOT))
+    check = evidence.below_over_seeds(what, between, behind, *((name, read) for name in ZERO_SHOT))
     return check, ours if is_repeated(between) else ""
 
 
@@ -160,21 +151,24 @@ def _choices(evidence: Evidence) -> Statement:
     rows = [{N_("attention"): name, N_("source"): tables.NOTHING,
              N_("here, next sentence of a story"): _share(sets.get(STORIES)),
              N_("here, HellaSwag (ActivityNet)"): _share(sets.get(VIDEOS))} for name, sets in results.items()]
-    points = [{"name": name, "value": round(value, 4), "which": which} for name, measured in stories.items()
-              for which, value in ((message("here"), measured["accuracy"]), *(
-                  (message("90% interval"), measured["accuracy"] + sign * 1.645 * measured["accuracy_error"])
-                  for sign in (-1, 1)))]
-    chart = Chart("dots", points, message("right next sentences"), rule=(0.25, message("chance")), form=".0%",
-                  alt=listed((message("{name} {value:.1%}", name=message(name), value=measured["accuracy"])
-                              for name, measured in stories.items()), "; "))
     return judged(
         "selective-choices",
         message("next sentences right: {values}", values=ours or tables.each([
             (name, _share(stories[name])) for name in ("selective", "softmax") if name in stories])),
         _ahead(evidence, per_text.chosen(STORIES)), [check],
-        rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}], chart if points else None,
+        rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}],
+        _accuracies(stories, message("right next sentences"), 0.25),
         commands.full_seeds("python -m studies.zero_shot.choices "
                             + " ".join(f"stories-{name}" for name in results or BLIMP), ZERO_SHOT))
+
+
+def _accuracies(measured: Mapping[str, Mapping[str, Any]], title: str, chance: float) -> Chart | None:
+    points = [{"name": name, "value": round(study["accuracy"] + sign * 1.645 * study["accuracy_error"], 4),
+               "which": which} for name, study in measured.items() for which, sign in (
+                   (message("here"), 0), (message("90% interval"), -1), (message("90% interval"), 1))]
+    alt = listed((message("{name} {value:.1%}", name=message(name), value=study["accuracy"])
+                  for name, study in measured.items()), "; ")
+    return Chart("dots", points, title, rule=(chance, message("chance")), form=".0%", alt=alt) if points else None
 
 
 def _share(measured: Mapping[str, Any] | None) -> str:

@@ -11,7 +11,6 @@ from studies.bootstrap import error
 from studies.claims import commands, tables
 from studies.claims.contrast import Estimate, Side, judged, of_trainings
 from studies.claims.evidence import Evidence
-from studies.claims.sources.over_seeds import below_over_seeds
 from studies.claims.statement import Chart, Statement
 from studies.claims.verdict import Check, Samples, differences
 
@@ -54,8 +53,8 @@ def _check(evidence: Evidence, samples: Mapping[str, Samples], rouge: Mapping[st
     """Returns the check that a mixture is above softmax; with fewer than FEWEST trainings, of the released models."""
     what = message("{kind} above softmax", kind=titles[name])
     between = differences(samples["softmax"], samples[name])
-    return below_over_seeds(evidence, what, between, behind(rouge, name),
-                            *((f"summary-{side}", per_text.rouge) for side in ("softmax", name)))
+    return evidence.below_over_seeds(what, between, behind(rouge, name),
+                                     *((f"summary-{side}", per_text.rouge) for side in ("softmax", name)))
 
 
 def rouge_chart(rouge: Mapping[str, ndarray], errors: Mapping[str, float], titles: Mapping[str, str]) -> Chart | None:
