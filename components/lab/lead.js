@@ -98,7 +98,7 @@ export function createLegend(state) {
   const unit = entry(make('i.unit'), name(_('1 logit')));
   const chance = entry(svgElement(LINE), make('span'));
   const before = entry(make('i.tick'), name(_('before')));
-  const moved = entry(make('i.tick', { style: { width: '18px', height: '3px' } }), name(_('attention that moved')));
+  const moved = entry(make('i.tick', { style: { width: '18px', height: '3px' } }), name(_('moved attention')));
   const message = entry();
   const parts = [attention, entry(contributions), pushes, unit, entry(guesses), chance, training];
   const element = make('div.legend', ...parts, before, moved, message);

@@ -110,7 +110,7 @@ export function showLayer(row, data, view, shown, state, narrow) {
     bar.hidden = length === undefined;
     if (!bar.hidden) bar.style.setProperty('--gate', length);
     bar.style.background = stubs ? `var(--${stubs[index] < 0 ? 'against' : 'accent'})` : moved ? 'var(--ink)' : '';
-    cell.title = moved ? `${_('attention that moved')}: ${formatShare(length)}` : '';
+    cell.title = moved ? `${_('moved attention')}: ${formatShare(length)}` : '';
     cell.classList.toggle('awaited', heads[head].touched);
   });
 }

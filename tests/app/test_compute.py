@@ -115,8 +115,8 @@ def test_the_lab_shows_a_sketch_as_it_shows_a_trace(empty, monkeypatch):
     same = ("tokens", "kinds", "selection", "look", "at", "changed", "predicts", "tool")
     assert {name: ours[name] for name in same} == {name: its[name] for name in same}
     assert ours["answer"]["kl"] == pytest.approx(its["answer"]["kl"])
-    # of a sketch, rows and map are those of the selected layer alone
-    assert arrays.keys() == expected.keys()
+    # of a sketch, rows and map are those of the selected layer alone, which cannot tell how far all heads moved
+    assert arrays.keys() ^ expected.keys() == {"moved.self"}
     numpy.testing.assert_allclose(arrays["tiles.self"].astype(float), expected["tiles.self"], atol=1)
     numpy.testing.assert_allclose(arrays["map.used"].astype(float), expected["map.used"], atol=1)
     numpy.testing.assert_allclose(arrays["rows.self"][0].astype(float), expected["rows.self"][1], atol=1)
