@@ -34,7 +34,7 @@ every model passes when it is opened.
 MIXED = """## Hybrids
 
 Some layers of these models have no softmax over keys and therefore no attention maps. The other layers are shown, and
-the grid names the layers that are missing. `conv` is a short convolution (`tests/models/test_foreign_hybrids.py`).
+the grid names the layers that are missing. `conv` is a short convolution (`tests/models/test_foreign.py`).
 
 | architecture | opens as | layers without maps |
 |---|---|---|

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 QUERIES = {"query", "q", "q_lin", "q_proj", "c_attn", "query_key_value", "qkv_proj", "query_proj", "in_proj", "Wq",
            "Wqkv"}
+NO_SOFTMAX = {"conv", "conv1d", "output_gate"}  # parts of the other layers of hybrid models
 OUTPUTS = ("out_lin", "dense", "o", "c_proj", "out_proj", "o_proj")
 
 
@@ -41,7 +42,8 @@ def layers_of(model: nn.Module, encodes_and_decodes: bool) -> list[tuple[str, nn
     named = dict(model.named_modules())
     found = []
     for name, module in named.items():
-        if not QUERIES & {child for child, _ in module.named_children()}:
+        children = {child for child, _ in module.named_children()}
+        if not QUERIES & children or NO_SOFTMAX & children:
             continue
         kind = "self"
         if encodes_and_decodes:

@@ -25,7 +25,7 @@ from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.running.writing import TargetPrompt, with_target
 from models.prompt import Prompt
 from models.trace import bytes_of_maps, sketch_of
-from tests.models.foreign_architectures import ARCHITECTURES, PICTURES
+from tests.models.foreign_architectures import ARCHITECTURES, HYBRIDS, PICTURES
 
 BASE = 9  # base of log n; no text in these tests has this length
 WINDOWED = ("longformer", "longformer-class", "led")  # their softmax has one column for each position in a window
@@ -35,7 +35,7 @@ EXACT, WINDOW = {"rtol": 0.0, "atol": 0.0}, {"rtol": 1e-4, "atol": 1e-6}
 FEW = ("bert", "albert", "deberta-v2", "gpt2", "mistral", "t5", "vit", "bloom", "longformer")
 
 
-@pytest.fixture(params=ARCHITECTURES)
+@pytest.fixture(params=[*ARCHITECTURES, *HYBRIDS])
 def name(request: pytest.FixtureRequest) -> str:
     """Returns the name of each architecture in turn."""
     return request.param
@@ -93,9 +93,13 @@ def expected(trace: Trace, result: Any) -> torch.Tensor:
 
 def attentions(name: str, result: Any, kind: str) -> torch.Tensor:
     """Returns the attention maps (L, H, N, M) of one block from transformers' result. SqueezeBERT returns scores
-    instead. Longformer returns windows of nine keys, preceded by the key of a global token; it returns the queries of
-    global tokens separately."""
-    given = torch.cat(tuple(result[{"self": "attentions"}.get(kind, f"{kind}_attentions")]))
+    instead. Layers of hybrids that have no softmax return nothing or a state. Longformer returns windows of nine keys,
+    preceded by the key of a global token; it returns the queries of global tokens separately."""
+    found = result[{"self": "attentions"}.get(kind, f"{kind}_attentions")]
+    if name in HYBRIDS:
+        n = result.logits.shape[1]
+        found = [its for its in found if its is not None and its.shape[-2:] == (n, n)]
+    given = torch.cat(tuple(found))
     if name == "squeezebert":
         return given.softmax(-1)
     if name not in WINDOWED or kind not in ("self", "encoder"):
@@ -135,14 +139,14 @@ def test_the_hooks_know_every_layer(name: str, lab: ForeignLab):
         assert sum(its == kind for its, _, _ in found) == (1 if name == "albert" else layers)
 
 
-def test_a_pruned_head_is_its_slice_zeroed(name: str, lab: ForeignLab):
-    plan = HeadPlan().with_heads(some(lab), gate=0.0)
-    check(name, lab, plan, {(kind, layer): Change(lab.shape[kind][1], {head: 0.0}) for kind, layer, head in some(lab)})
-
-
-def test_a_gate_is_a_factor_on_the_slice(name: str, lab: ForeignLab):
-    plan = HeadPlan().with_heads(some(lab), gate=0.25)
-    check(name, lab, plan, {(kind, layer): Change(lab.shape[kind][1], {head: 0.25}) for kind, layer, head in some(lab)})
+@pytest.mark.parametrize("gate", [0.0, 0.25])
+def test_a_gate_is_a_factor_on_the_slice(gate: float, name: str, lab: ForeignLab):
+    """A gate of 0 prunes the head. A hybrid with one softmax layer has both heads in this layer."""
+    changes: dict[tuple[str, int], Change] = {}
+    for kind, layer, head in some(lab):
+        gates = changes[kind, layer].gates if (kind, layer) in changes else {}
+        changes[kind, layer] = Change(lab.shape[kind][1], {**gates, head: gate})
+    check(name, lab, HeadPlan().with_heads(some(lab), gate=gate), changes)
 
 
 @pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(WINDOWED)))
@@ -203,7 +207,9 @@ def test_a_gate_of_one_changes_nothing(name: str, lab: ForeignLab):
     assert torch.equal(answers(run_prompt(lab, prompt, every)), answers(untouched))
 
 
+@pytest.mark.parametrize("name", [*ARCHITECTURES, *(name for name in HYBRIDS if not name.startswith("qwen"))])
 def test_norms_are_of_what_the_projection_reads(name: str, lab: ForeignLab):
+    """In Qwen's hybrids the norms are of the heads, and the projection reads them times the model's own gate."""
     prompt, model = prompt_of(lab), eager_of(name)
     read: dict[str, list[torch.Tensor]] = {}
     hooks = [output.register_forward_pre_hook(
@@ -242,7 +248,15 @@ def test_a_plan_leaves_no_trace(name: str, lab: ForeignLab):
     assert torch.equal(answers(run_prompt(lab, prompt)), before)
 
 
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", HYBRIDS)
+def test_a_long_text_leaves_nothing_for_a_short_one(name: str):
+    lab = lab_of(name)
+    short = models.run(lab, TEXT).output.distribution
+    models.run(lab, TEXT * 4)
+    assert (models.run(lab, TEXT).output.distribution == short).all()
+
+
+@pytest.mark.parametrize("name", [*FEW, *HYBRIDS])
 def test_two_threads_do_not_disturb_each_other(name: str, lab: ForeignLab):
     prompt = prompt_of(lab)
     plans = [HeadPlan(), HeadPlan().with_heads(some(lab), gate=0.0), HeadPlan().with_heads(some(lab), constant=True)]
