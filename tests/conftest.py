@@ -1,5 +1,6 @@
 """Shared fixtures: hypothesis without deadlines, the folders of the repository and its data, the quick tests."""
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,17 @@ settings.load_profile("lab")
 def root() -> Path:
     """Returns the root folder of the repository."""
     return ROOT
+
+
+@pytest.fixture
+def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Returns an empty folder, which is used in place of the released models. No model is loaded."""
+    from models import loading
+    from models.storage import checkpoint
+
+    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
+    monkeypatch.setattr(loading, "_held", OrderedDict())
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

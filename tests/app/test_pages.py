@@ -4,7 +4,7 @@ A payload is unpacked by the inverse function of the packer. Clicks on component
 """
 
 import shutil
-from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -20,8 +20,11 @@ from app.state.handlers.head_events import on_heads
 from app.state.lab_state import DEFAULT_MODEL
 from components.payload import unpack
 from models import HeadPlan
+from models.storage.checkpoint import FILES
 from models.tasks import TASKS
 from tests.browser import ROOT
+
+RELEASED = ROOT / "models" / "checkpoints"
 
 
 def opened(**link: str) -> AppTest:
@@ -196,47 +199,31 @@ def test_the_link_of_a_long_text_shows_the_same_picture():
 
 
 
-def test_without_any_model_the_repair_is_named(monkeypatch, tmp_path):
-    from models import loading
-    from models.storage import checkpoint
-
-    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(loading, "_held", OrderedDict())
+def test_without_any_model_the_repair_is_named(checkpoints: Path):
     app = opened(model="stories-softmax", plan="self-99.99c")
     assert not app.exception
     assert "git checkout -- models/checkpoints" in app.error[0].value
 
 
 @pytest.mark.parametrize("file", ["config.json", "card.json"])
-def test_an_unreadable_model_is_reported_with_its_repair_and_others_open(file, monkeypatch, tmp_path):
-    from models import loading
-    from models.storage import checkpoint
-
+def test_an_unreadable_model_is_reported_with_its_repair_and_others_open(file: str, checkpoints: Path):
     for name in ("stories-softmax", "stories-selective"):
-        shutil.copytree(checkpoint.CHECKPOINTS / name, tmp_path / name)
-    (tmp_path / "stories-softmax" / file).write_text("{}")
-    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(loading, "_held", OrderedDict())
-    for page in ("lab",):
-        app = opened(page=page, model="stories-softmax")
-        assert not app.exception
-        messages = " ".join([*(error.value for error in app.error), *(warning.value for warning in app.warning),
-                             *(" ".join(header["problems"]) for header, _ in all_sent(app, "lab"))])
-        messages = messages.replace("\\", "").replace("\u2060", "")
-        assert f"stories-softmax/{file}" in messages and "git checkout" in messages
+        shutil.copytree(RELEASED / name, checkpoints / name)
+    (checkpoints / "stories-softmax" / file).write_text("{}")
+    app = opened(page="lab", model="stories-softmax")
+    assert not app.exception
+    messages = " ".join([*(error.value for error in app.error), *(warning.value for warning in app.warning),
+                         *(" ".join(header["problems"]) for header, _ in all_sent(app, "lab"))])
+    messages = messages.replace("\\", "").replace("\u2060", "")
+    assert f"stories-softmax/{file}" in messages and "git checkout" in messages
 
 
-def test_a_damaged_checkpoint_is_reported_without_a_traceback(monkeypatch, tmp_path):
-    from models import loading
-    from models.storage import checkpoint
-
-    for name in models.names():
-        for file in checkpoint.FILES:
-            (tmp_path / name).mkdir(exist_ok=True)
-            content = (checkpoint.CHECKPOINTS / name / file).read_bytes()
-            (tmp_path / name / file).write_bytes(content[:700] if file.endswith("safetensors") else content)
-    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(loading, "_held", OrderedDict())
+def test_a_damaged_checkpoint_is_reported_without_a_traceback(checkpoints: Path):
+    for path in (path for file in FILES for path in RELEASED.glob(f"*/{file}")):
+        (checkpoints / path.parent.name).mkdir(exist_ok=True)
+        content = path.read_bytes()
+        (checkpoints / path.parent.name / path.name).write_bytes(
+            content[:700] if path.suffix == ".safetensors" else content)
     app = opened()
     assert not app.exception
     assert "safetensors is damaged" in app.error[0].value.replace("\\", "")

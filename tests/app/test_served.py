@@ -16,7 +16,7 @@ from app.server import limits
 from app.server.requests import messages
 from components.library import address as library_address
 from components.library import source
-from tests.browser import Server
+from tests.browser import serve
 from tests.own_loop import run
 
 EVIL = "http://evil.example"
@@ -25,12 +25,8 @@ EVIL = "http://evil.example"
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Yields the address of the app as `make app` starts it, with the base path /lab."""
-    server = Server(STREAMLIT_SERVER_BASE_URL_PATH="lab")
-    try:
-        server.start()
-        yield server.address
-    finally:
-        server.stop()
+    with serve(STREAMLIT_SERVER_BASE_URL_PATH="lab") as its:
+        yield its
 
 
 def status(address: str, path: str, method: str = "GET", body: bytes = b"",

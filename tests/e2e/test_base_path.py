@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import Server
+from tests.browser import serve
 from tests.e2e.app_page import text_box
 
 pytestmark = pytest.mark.browser
@@ -14,12 +14,8 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    server = Server(STREAMLIT_SERVER_BASE_URL_PATH="lab")
-    try:
-        server.start()
-        yield f"{server.address}/lab"
-    finally:
-        server.stop()
+    with serve(STREAMLIT_SERVER_BASE_URL_PATH="lab") as its:
+        yield f"{its}/lab"
 
 
 @pytest.fixture

@@ -8,37 +8,31 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny import HEADS, LAYERS, make_lab, make_model, random_ids, trace_of
+from tiny import HEADS, LAYERS, make_lab, make_model, random_ids, trace_of, written
 from torch.testing import assert_close
 
 import models
 from models import loading
 from models.storage import checkpoint
-from models.storage.checkpoint import CheckpointError, digests, read_card, read_constant, read_model, write, write_json
+from models.storage.checkpoint import CheckpointError, digests, read_card, read_constant, read_model, write
 from models.tasks import TASKS, assignment
 from models.training import release
 from models.training.release import finish
 
 NAME = "assignment-selective"  # load() accepts this name of a released model; the folder contains a tiny model
-CARD = {key: {} for key in checkpoint.CARD_KEYS} | {"name": NAME, "task": "assignment"}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(checkpoints: Path) -> Path:
     """Returns the folder of a tiny model, which load() reads instead of the folder of the released model."""
     tiny = make_lab("selective")
-    write(tmp_path / NAME, tiny.model, tiny.constant)
-    write_json(tmp_path / NAME / "card.json", CARD)
-    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(loading, "_held", OrderedDict())
-    return tmp_path / NAME
+    return written(checkpoints / NAME, "assignment", tiny.model, tiny.constant)
 
 
 def test_what_is_written_is_read(folder: Path):
@@ -46,7 +40,8 @@ def test_what_is_written_is_read(folder: Path):
     their rows sum to 1 again."""
     tiny, read = make_lab("selective"), models.load(NAME)
     assert sorted(path.name for path in folder.iterdir()) == sorted(checkpoint.FILES)
-    assert read.model.config == tiny.model.config and read.card == CARD and read.name == NAME
+    assert read.model.config == tiny.model.config and read.name == NAME
+    assert read.card == json.loads((folder / "card.json").read_text())
     for name, tensor in read.model.state_dict().items():
         assert tensor.dtype == torch.float32
         expected = tiny.model.state_dict()[name]
@@ -199,12 +194,12 @@ def test_a_finished_models_card_has_the_digests_of_its_files(tmp_path: Path, mon
     (tmp_path / "log.txt").write_text("step 50 loss 1.0 rate 1e-3 seconds 60 left 0\n")
     target = tmp_path / "target"
     finish("assignment-softmax", make_model("softmax", length=49), TASKS["assignment"].build(), tmp_path, 0, target)
-    written = read_card(target)["weights"]
-    assert written == digests(target) and set(written) == {"model.safetensors", "constant.safetensors"}
-    for name in written:
+    stored = read_card(target)["weights"]
+    assert stored == digests(target) and set(stored) == {"model.safetensors", "constant.safetensors"}
+    for name in stored:
         content = (target / name).read_bytes()
         (target / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-        assert digests(target)[name] != written[name]
+        assert digests(target)[name] != stored[name]
 
 
 def test_no_model_brings_torchs_compiler_with_it():

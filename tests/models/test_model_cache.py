@@ -2,11 +2,11 @@
 
 import gc
 import weakref
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from tiny import make_lab, make_model, random_ids, trace_of
+from tiny import make_lab, make_model, random_ids, trace_of, written
 
 import models
 from models import loading
@@ -21,17 +21,13 @@ NAMES = [name for name in RECIPES if name.startswith("assignment")]  # the four 
 
 
 @pytest.fixture
-def loads(tmp_path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def loads(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replaces the released models by tiny models of equal size. Returns the list of names in the order of loading."""
     for seed, name in enumerate(NAMES):
         model = make_model("softmax", seed, length=21)
         texts = TASKS["assignment"].build().corpus.typical(4)
         constant = mean_patterns(model, texts[:, :model.limit(AssignmentReader.limit)])
-        checkpoint.write(tmp_path / name, model, {"self": constant})
-        checkpoint.write_json(tmp_path / name / "card.json",
-                              dict.fromkeys(checkpoint.CARD_KEYS, {}) | {"name": name, "task": "assignment"})
-    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(loading, "_held", OrderedDict())
+        written(checkpoints / name, "assignment", model, {"self": constant})
     read, read_model = [], checkpoint.read_model
 
     def counted(folder):

@@ -2,13 +2,13 @@
 
 import copy
 import time
-from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
 
 import numpy
 import pytest
 import torch
+from tiny import written
 from tiny_pairs import (
     EXACTLY,
     HEADS,
@@ -27,7 +27,7 @@ from tiny_pairs import (
 from torch.testing import assert_close
 
 import models
-from models import catalogue, loading
+from models import catalogue
 from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
 from models.labs.seq2seq import Seq2SeqLab
 from models.nets.attention import TYPES, kinds_of
@@ -36,7 +36,7 @@ from models.nets.mean_patterns import mean_pair_patterns
 from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
 from models.storage import checkpoint
-from models.storage.checkpoint import CheckpointError, read_card, write, write_json
+from models.storage.checkpoint import CheckpointError, read_card
 
 
 def test_kinds():
@@ -199,17 +199,12 @@ def test_means_are_over_pairs_in_which_both_positions_exist():
 
 
 NAME = "translation-random"
-CARD = {key: {} for key in checkpoint.CARD_KEYS} | {"name": NAME, "task": "translation"}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(checkpoints: Path) -> Path:
     which = make_lab("random")
-    write(tmp_path / NAME, which.model, which.constant)
-    write_json(tmp_path / NAME / "card.json", CARD)
-    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(loading, "_held", OrderedDict())
-    return tmp_path / NAME
+    return written(checkpoints / NAME, "translation", which.model, which.constant)
 
 
 def test_what_is_written_is_read(folder: Path):

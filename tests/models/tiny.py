@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,9 +14,11 @@ from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.nets.config import Config
 from models.nets.mean_patterns import mean_patterns
+from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
 from models.prompt import Prompt
+from models.storage.checkpoint import CARD_KEYS, write, write_json
 from models.tasks import TASKS
 from models.tasks.assignment import AssignmentReader
 from models.trace import Trace
@@ -68,6 +71,13 @@ def make_model(attention: str, seed: int = 0, causal: bool = True, length: int =
             elif name.endswith(("scalable", "log_divisor")):
                 parameter *= 1 + 0.2 * noise
     return model.eval()
+
+
+def written(folder: Path, task: str, model: Transformer | Seq2Seq, constant: dict[str, Tensor]) -> Path:
+    """Writes a model to a folder, with a card that has every field, and returns the folder."""
+    write(folder, model, constant)
+    write_json(folder / "card.json", dict.fromkeys(CARD_KEYS, {}) | {"name": folder.name, "task": task})
+    return folder
 
 
 def attention_state(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
