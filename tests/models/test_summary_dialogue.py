@@ -4,46 +4,29 @@ import functools
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from tiny_pairs import KINDS
 from torch.testing import assert_close
 
 import models
 from models.errors import InputError
 from models.labs.seq2seq import Seq2SeqLab
-from models.nets.config import END, PADDING, START, PairConfig
+from models.nets.config import END, START, PairConfig
 from models.nets.seq2seq import Seq2Seq
 from models.prompt import unix_lines
 from models.storage import checkpoint
 from models.tasks import TASKS
 from models.tasks.base import Task
-from models.tasks.pairs import PairReader
 from models.tasks.text_scores import bleu_of_order, rouge
 from models.training import release
 from models.training.recipes import RECIPES
 
 SUMMARY_TASK, DIALOGUE_TASK = TASKS["summary"].build(), TASKS["dialogue"].build()
 SUMMARY, DIALOGUE = SUMMARY_TASK.reader, DIALOGUE_TASK.reader
-READERS = pytest.mark.parametrize("reader", [SUMMARY, DIALOGUE], ids=["summary", "dialogue"])
 BOTH = pytest.mark.parametrize("task", [SUMMARY_TASK, DIALOGUE_TASK], ids=["summary", "dialogue"])
 PROFILE = "I am a cook. I have two dogs."
 
 
 # Reading of input texts.
-
-@READERS
-@given(st.text(min_size=1, max_size=60))
-def test_any_text_can_be_read(reader: PairReader, text: str):
-    if not reader.clean(text):
-        with pytest.raises(InputError):
-            reader.read(text)
-        return
-    prompt = reader.read(text)
-    assert 2 < len(prompt.ids) == len(prompt.tokens) <= reader.limit and min(prompt.ids[1:-1]) > PADDING
-    if not prompt.omitted:
-        assert reader.written(prompt.ids) == reader.clean(text) and prompt.read_chars == len(unix_lines(text))
-
 
 def test_bars_are_cleaned():
     assert DIALOGUE.clean(f"|{PROFILE}|Hi!||  |How are you? |") == f"{PROFILE} | Hi! | How are you?"
@@ -159,7 +142,7 @@ def test_metric(task: Task, names: list[str], monkeypatch: pytest.MonkeyPatch):
 
 @functools.cache
 def tiny_lab(family: str, attention: str) -> Seq2SeqLab:
-    reader: PairReader = SUMMARY if family == "summary" else DIALOGUE
+    reader = SUMMARY if family == "summary" else DIALOGUE
     torch.manual_seed(0)
     config = PairConfig(attention, reader.vocabulary, 32, 1, 4, trained_length=reader.trained_length, encoder_layers=1,
                         target_length=reader.target_limit)

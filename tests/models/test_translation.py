@@ -2,6 +2,7 @@
 
 import gzip
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from torch.testing import assert_close
 
 from models.errors import InputError
 from models.nets.config import END, PADDING, START
-from models.tasks.pairs import as_batch, clean, first_of_each
+from models.prompt import unix_lines
+from models.tasks import TASKS
+from models.tasks.pairs import PairReader, as_batch, clean, first_of_each
 from models.tasks.text_scores import bleu
 from models.tasks.translation import (
     LENGTH,
@@ -27,6 +30,7 @@ from models.tasks.translation import (
 )
 
 TASK = TranslationReader()
+READERS = [TASK, *(TASKS[name].build().reader for name in ("summary", "dialogue"))]
 CORPUS = TranslationCorpus(TASK)
 SENTENCE = "The cat is sleeping."
 
@@ -43,18 +47,18 @@ def test_a_sentence():
     assert TASK.join(prompt.tokens[1:-1]) == TASK.written(prompt.ids) == SENTENCE
 
 
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 @given(st.text(min_size=1, max_size=60))
-def test_any_text_can_be_read(text: str):
+def test_any_text_can_be_read(reader: PairReader, text: str):
     """Any text is read, or refused as empty. No text becomes a special token, and the tokens give the text again."""
-    if not clean(text):
-        with pytest.raises(InputError, match="English sentence"):
-            TASK.read(text)
+    if not reader.clean(text):
+        with pytest.raises(InputError, match=re.escape(reader.request)):
+            reader.read(text)
         return
-    prompt = TASK.read(text)
-    assert 2 < len(prompt.ids) == len(prompt.tokens) <= TASK.limit
-    assert min(prompt.ids[1:-1]) > PADDING
+    prompt = reader.read(text)
+    assert 2 < len(prompt.ids) == len(prompt.tokens) <= reader.limit and min(prompt.ids[1:-1]) > PADDING
     if not prompt.omitted:
-        assert TASK.written(prompt.ids) == clean(text) and prompt.read_chars == len(text)
+        assert reader.written(prompt.ids) == reader.clean(text) and prompt.read_chars == len(unix_lines(text))
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b\xad"])
