@@ -15,8 +15,11 @@ from studies.claims.judge import judge
 
 
 def test_the_stored_verdicts_are_those_of_the_measurements():
-    """The stored verdicts equal those that `python -m studies.claims --write` computes now."""
-    assert json.loads(verdict_file.VERDICTS.read_text(encoding="utf-8")) == verdict_file.as_json(judge())
+    """The stored verdicts are those that `python -m studies.claims --write` computes now, to nine digits: the last
+    of sixteen depend on the processor."""
+    stored, computed = (json.loads(text, parse_float=lambda digits: f"{float(digits):.9g}") for text in (
+        verdict_file.VERDICTS.read_text(encoding="utf-8"), json.dumps(verdict_file.as_json(judge()))))
+    assert stored == computed
     assert [claim.key for claim in read()] == list(KEYS)
 
 
