@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
@@ -56,7 +56,13 @@ def test_ascii_is_shown_as_typed(text: str):
 
 
 @given(st.text(min_size=1, max_size=60))
+@example("\xad\u200b")
 def test_any_text_can_be_read(text: str):
+    """Any text is read, or refused if the tokenizer drops all its characters, as soft hyphens."""
+    if not TASK.typed.normalizer.normalize_str(text):
+        with pytest.raises(InputError, match="Type the beginning of a story"):
+            TASK.read(text)
+        return
     prompt = TASK.read(text)
     assert 1 < len(prompt.ids) == len(prompt.tokens) == len(prompt.targets) <= TASK.limit
     assert 0 not in prompt.ids[1:]
