@@ -299,7 +299,7 @@ def test_short_texts_of_our_own_models_are_light(monkeypatch, name, text, light)
 
 def test_no_more_pages_are_under_way_than_there_are_places(fresh):
     """The number of pages in progress is limited, because each page keeps its maps in memory, even while it waits."""
-    under_way, most, lock = 0, 0, threading.Lock()
+    under_way, most, lock, full = 0, 0, threading.Lock(), threading.Event()
 
     def page(number: int) -> None:
         nonlocal under_way, most
@@ -307,9 +307,12 @@ def test_no_more_pages_are_under_way_than_there_are_places(fresh):
             with lock:
                 under_way += 1
                 most = max(most, under_way)
+                if most == 4:
+                    full.set()
             with serving.computing():
                 time.sleep(0.002)
             with serving.aside():
+                full.wait(9)
                 time.sleep(0.002)
             with lock:
                 under_way -= 1
