@@ -105,7 +105,7 @@ export function showLayer(row, data, view, shown, state, narrow) {
     const index = row.layer * kind.heads + head;
     const gates = data.arrays[`gates.${row.kind}`]?.data;
     const stubs = narrow ? data.arrays[`stubs.${row.kind}`]?.data : null; // a phone has no room for bars beside the tiles
-    const moved = gates ? null : data.arrays[`moved.${row.kind}`]?.data;
+    const moved = gates || stubs ? null : data.arrays[`moved.${row.kind}`]?.data;
     const length = stubs ? Math.min(1, Math.abs(stubs[index])) : (gates ?? moved)?.[index];
     bar.hidden = length === undefined;
     if (!bar.hidden) bar.style.setProperty('--gate', length);

@@ -52,12 +52,12 @@ def content(view: View, tool: Tool) -> Content:
     rows += [(rest_name(name), value, None) for name, value in rest.items()]
     rows.sort(key=lambda row: -abs(row[1]))
     most = abs(rows[0][1]) or 1.0
-    rows[ROWS:] = [(_("others"), sum(row[1] for row in rows[ROWS:]), None)]
-    longest = max(most, abs(rows[-1][1]))
+    if len(rows) > ROWS:
+        rows[ROWS:] = [(_("others"), sum(row[1] for row in rows[ROWS:]), None)]
     return parts.composed(
         title, parts.row(*controls),
         parts.row(parts.row(*(parts.grid(kind, values, most) for kind, values in heads.items()), look="grids"),
-                  parts.bars([parts.bar(*row) for row in rows], longest, "signed"), look="duo who"),
+                  parts.bars([parts.bar(*row) for row in rows], max(most, abs(rows[-1][1])), "signed"), look="duo who"),
         parts.note(about))
 
 
