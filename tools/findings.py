@@ -31,8 +31,7 @@ def bar(verdict: Verdict) -> str:
     """Returns the interval of a contrast as a line of text; empty if it is not measured."""
     if verdict.value is None or verdict.low is None or verdict.high is None or verdict.bound is None:
         return ""
-    bounds = [verdict.bound] if verdict.is_limit else [-verdict.bound, verdict.bound]
-    known = [0.0, verdict.low, verdict.high, *bounds]
+    known = [0.0, verdict.low, verdict.high, *verdict.bounds]
     low, high = min(known), max(known)
 
     def place(number: float) -> int:
@@ -41,8 +40,8 @@ def bar(verdict: Verdict) -> str:
     line = ["·"] * WIDTH
     for position in range(place(verdict.low), place(verdict.high) + 1):
         line[position] = "="
-    for number, mark in ((0.0, "|"), *((bound, ":") for bound in bounds), (verdict.low, "["), (verdict.high, "]"),
-                         (verdict.value, "o")):
+    for number, mark in ((0.0, "|"), *((bound, ":") for bound in verdict.bounds), (verdict.low, "["),
+                         (verdict.high, "]"), (verdict.value, "o")):
         line[place(number)] = mark
     return "".join(line)
 

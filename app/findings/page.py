@@ -71,8 +71,7 @@ def _list(stamp: int) -> dict[str, Any]:
     count = sum(len(claim.statements) for claim in every)
     words = {each.verdict.word for claim in every for each in claim.statements}
     return {
-        "about": _("{n} statements of papers, and what our small models show. A verdict is about these models, not "
-                   "the paper.", n=count),
+        "about": _("{n} statements. A verdict is about our small models, not the paper.", n=count),
         "verdicts": [{"mark": mark, "word": _(word), "meaning": _(WORDS[word])} for word, mark in MARKS.items()
                      if word in words],
         "groups": [{"key": claim.key, "title": _(claim.title), "source": claim.source,

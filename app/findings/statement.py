@@ -31,12 +31,11 @@ def _about(statement: Statement) -> str:
 
 
 def plot(verdict: Verdict) -> dict[str, Any] | None:
-    """Returns value, interval and bounds of the primary contrast, in its unit; None if not measured."""
+    """Returns value, interval and bounds of the primary contrast in its unit, and on which side of them it holds."""
     if verdict.value is None or verdict.low is None or verdict.high is None or verdict.bound is None:
         return None
-    bounds = [verdict.bound] if verdict.is_limit else [-verdict.bound, verdict.bound]
-    return {"value": verdict.value, "low": verdict.low, "high": verdict.high, "bounds": bounds,
-            "unit": _(verdict.unit)}
+    return {"value": verdict.value, "low": verdict.low, "high": verdict.high, "bounds": verdict.bounds,
+            "holds_below": verdict.is_limit and not verdict.is_least, "unit": _(verdict.unit)}
 
 
 def detail(claim: Claim, statement: Statement) -> dict[str, Any]:

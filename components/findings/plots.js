@@ -32,13 +32,14 @@ const sign = (className, at, to = at) => make('i', { className, style: { '--at':
 /** Creates the plot of a statement: the tested difference with its interval, 0 and the margin or limit, over an axis. */
 export function plotElement({ plot }) {
   if (!plot) return make('small.small-plot', { textContent: _('no number'), 'aria-hidden': 'true' });
-  const { value, low, high, bounds, unit } = plot;
+  const { value, low, high, bounds, holds_below: isBelow, unit } = plot;
   const { at, ticks } = intervalScale([0, value, low, high, ...bounds]);
   const named = index => (index < ticks.length - 1 ? '' : unit === '%' ? unit : ` ${unit}`);
   const axis = ticks.map(({ at: place, text }, index) =>
     make('span', { textContent: text + named(index), style: { '--at': place } }),
   );
-  const signs = [...ticks.map(tick => sign('grid', tick.at)), sign('zero', at(0))];
+  const holds = isBelow ? sign('holds', 0, at(bounds[0])) : sign('holds', at(bounds.at(-1)), 1);
+  const signs = [holds, ...ticks.map(tick => sign('grid', tick.at)), sign('zero', at(0))];
   signs.push(...bounds.map(bound => sign('bound', at(bound))));
   signs.push(sign('range', at(low), at(high)), sign('value', at(value)));
   return make('div.small-plot', { 'aria-hidden': 'true' }, make('div.lane', ...signs), make('div.axis', ...axis));
@@ -46,6 +47,11 @@ export function plotElement({ plot }) {
 
 /** Creates the explanation of the signs. */
 export function legendElement() {
-  const entry = (className, text) => make('span', make('b.lane', sign(className, 0.5)), text);
-  return make('p.legend', entry('value', _('tested difference, 90% interval')), entry('bound', _('margin or limit')));
+  const entry = (className, text, at = 0.5, to = at) => make('span', make('b.lane', sign(className, at, to)), text);
+  return make(
+    'p.legend',
+    entry('value', _('tested difference, 90% interval')),
+    entry('bound', _('margin or limit')),
+    entry('holds', _('the statement holds'), 0, 1),
+  );
 }

@@ -142,7 +142,7 @@ def decide(key: str, estimate: Estimate | None, checks: Sequence[Check]) -> Verd
     return Verdict(word, listed(notes, ". "), trainings, estimate.steps, p, parts=parts,
                    value=_scaled(sign * estimate.value, own), low=low, high=high,
                    bound=next(own[name] for name in ("margin", "limit", "least") if name in own),
-                   is_limit=limit is not None, unit=message(own.get("unit", "")))
+                   is_limit=limit is not None, is_least="least" in own, unit=message(own.get("unit", "")))
 
 
 def judged(key: str, ours: str, estimate: Estimate | None, checks: Sequence[Check], table: Table, chart: Chart | None,

@@ -36,7 +36,7 @@ class Verdict:
         p, q: one-sided p-value of the word, raised for added seeds, and the same corrected for all statements.
         parts: table rows with value, limits and p-values of each part.
         value, low, high: the primary contrast and its 90% interval, in `unit`; None if not measured.
-        bound, is_limit: margin or limit of the contrast, in `unit`.
+        bound, is_limit, is_least: margin or limit of the contrast, in `unit`; `is_least`: a limit for smaller values.
         unit: unit of these numbers; empty for none.
     """
 
@@ -52,12 +52,18 @@ class Verdict:
     high: float | None = None
     bound: float | None = None
     is_limit: bool = False
+    is_least: bool = False
     unit: Text = ""
 
     @property
     def bound_text(self) -> str:
         """The margin or limit with its unit. Units are in the plural, so 1 is written 1.0."""
         return with_unit("1.0" if self.bound == 1 else f"{self.bound:.3g}", self.unit)
+
+    @property
+    def bounds(self) -> list[float]:
+        """The limit, or the margin on both sides of 0; empty if not measured."""
+        return [] if self.bound is None else [self.bound] if self.is_limit else [-self.bound, self.bound]
 
     @property
     def interval(self) -> str:

@@ -64,6 +64,8 @@ def test_every_statement_has_a_row_with_its_text_its_verdict_and_its_interval():
             assert (row["plot"]["value"], row["plot"]["low"], row["plot"]["high"]) == (
                 verdict.value, verdict.low, verdict.high)
             assert row["plot"]["bounds"] == ([verdict.bound] if verdict.is_limit else [-verdict.bound, verdict.bound])
+            if verdict.word in ("holds", "seen once"):  # then the whole interval is where the statement holds
+                assert verdict.high <= verdict.bound if row["plot"]["holds_below"] else verdict.low >= verdict.bound
             assert f"{verdict.bound:.3g}" in row["about"]
     legend = {each["word"]: each for each in content["verdicts"]}
     assert legend.keys() == {each.verdict.word for _claim, each in EVERY.values()}
