@@ -154,7 +154,7 @@ def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
     (("steps", 0, "done"), {"all": []}, "list"), (("steps", 0, "done"), {"plan": "x"}, "names no group"),
     (("steps", 0, "done"), {}, "one word"), (("steps", -1, "question"), None, "asks nothing"),
     (("steps", -1, "question", "right"), 9, "counts the choices"), (("steps",), [], "four to nine"),
-    (("level",), "hard", "level is one of"),
+    (("minutes",), "8", "minutes is a number"),
     (("steps", -1, "question", "choices"), [], "two to four"), (("arxiv",), [1], "texts")])
 def test_a_file_that_is_wrong_is_refused_with_the_place(path, value, message):
     entry = json.loads((FOLDER / "constant.json").read_text("utf-8"))

@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from app.state.lessons.conditions import Condition, check
-from app.texts import N_
 
 FOLDER = Path(__file__).parents[3] / "assets" / "lessons"
 ORDER = ("constant", "gates", "translation", "synthesizers", "selective", "lengths", "roles", "writers",
          "swap", "normalisation", "birth")  # file names in teaching order
-LEVELS = {"everyone": N_("for everyone"), "mathematics": N_("with mathematics")}
 # The steps of a former lesson, which was split into two lessons; old links open the new steps.
 MOVED = {"softmax": (("lengths", 1), ("lengths", 2), ("lengths", 3), ("normalisation", 1), ("normalisation", 3),
                      ("normalisation", 4))}
@@ -115,7 +113,6 @@ class Lesson:
         about: one sentence that describes the content.
         source: authors of the idea.
         arxiv: arXiv numbers of the papers.
-        level: a key of LEVELS.
         minutes: the time that a beginner needs.
         steps: four to nine steps; the last step has a question about the whole lesson.
     """
@@ -125,7 +122,6 @@ class Lesson:
     about: Words
     source: str
     arxiv: tuple[str, ...]
-    level: str
     minutes: int
     steps: tuple[Step, ...]
 
@@ -154,21 +150,20 @@ def after(place: Place, by: int = 1) -> Place | None:
 def read(key: str, text: str) -> Lesson:
     """Parses the content of a lesson file."""
     try:
-        fields = _fields(json.loads(text), f"lesson {key}", "title", "about", "source", "arxiv", "level", "minutes",
-                         "steps")
+        fields = _fields(json.loads(text), f"lesson {key}", "title", "about", "source", "arxiv", "minutes", "steps")
     except json.JSONDecodeError as error:
         raise ValueError(f"lesson {key}: no JSON: {error}") from error
     steps = tuple(_step(each, f"lesson {key}, step {number}") for number, each in enumerate(fields["steps"], 1))
     if not 4 <= len(steps) <= 9:
         raise ValueError(f"lesson {key}: expected four to nine steps, got {len(steps)}")
-    if fields["level"] not in LEVELS or type(fields["minutes"]) is not int:
-        raise ValueError(f"lesson {key}: level is one of {', '.join(LEVELS)}, minutes a number")
+    if type(fields["minutes"]) is not int:
+        raise ValueError(f"lesson {key}: minutes is a number")
     if steps[-1].question is None:
         raise ValueError(f"lesson {key}: its last step asks nothing")
     if not isinstance(fields["source"], str) or not all(isinstance(number, str) for number in fields["arxiv"]):
         raise ValueError(f"lesson {key}: source and arxiv are texts")
     return Lesson(key, _words(fields["title"], f"lesson {key}, title"), _words(fields["about"], f"lesson {key}, about"),
-                  fields["source"], tuple(fields["arxiv"]), fields["level"], fields["minutes"], steps)
+                  fields["source"], tuple(fields["arxiv"]), fields["minutes"], steps)
 
 
 def _step(entry: Any, where: str) -> Step:

@@ -8,7 +8,7 @@ from app.state import visit
 from app.state.handlers import lesson_events
 from app.state.lab_state import LabState
 from app.state.lessons import lesson_files
-from app.state.lessons.lesson_files import LEVELS, Lesson, Place
+from app.state.lessons.lesson_files import Lesson, Place
 from app.texts import _
 from components.lessons import Card, lessons
 from components.mounting import Part
@@ -45,7 +45,7 @@ def _left(lesson: Lesson) -> list[Place]:
 def _card(number: int, lesson: Lesson, follows: bool) -> Card:
     places, left = _places(lesson), _left(lesson)
     done = len(places) - len(left)
-    effort = _("About {n} minutes, {level}", n=lesson.minutes, level=_(LEVELS[lesson.level]))
+    effort = _("About {n} minutes", n=lesson.minutes)
     if done:
         effort = f"{effort} · " + _("{done} of {steps} steps done", done=done, steps=len(places))
     papers = ", ".join(f"arXiv {paper}" for paper in lesson.arxiv)

@@ -55,8 +55,8 @@ ANSWER = partial(live.answer, _parts)
 
 def _says(head: Address, plan: HeadPlan, answers: list[str], was: str, now: str, most: float, heads: int) -> str:
     if len(plan.heads) > 1:
-        return _("Without layer {layer}, it answers *{answer}*, not *{former}*.", layer=head[1] + 1, answer=answers[1],
-                 former=answers[0])
+        return _("Without the heads of layer {layer}, it answers *{answer}*, not *{former}*.", layer=head[1] + 1,
+                 answer=answers[1], former=answers[0])
     if plan:
         return _("The answer stays *{answer}*, less surely: {was} → *{now}*. {n} other heads still look back.",
                  answer=answers[1], was=was, now=now, n=heads - 1)
