@@ -199,9 +199,9 @@ TASKS: dict[str, Task] = {task.name: task for task in (
     Repeat("repeat", N_("Repeat a sequence"), N_("The symbol that followed last time."),
            N_("One layer has to mark the symbol before, the next to find it: an induction head."),
            "ekbmfcgpadkbmf", LETTERS[:16], 1 + Repeat.first + Repeat.again),
-    Position("position", N_("Fixed distance"), N_("The symbol five places back."),
+    Position("position", N_("Five places back"), N_("The symbol five places back."),
              N_("The words do not matter."),
              "damccbifeglj", LETTERS[:13], 17),
-    Count("count", N_("Count"), N_("The most frequent symbol."),
+    Count("count", N_("Most frequent"), N_("The most frequent symbol."),
           N_("Equal attention to all is enough."),
           "bacbfbkadbgc", LETTERS[:13], 17))}

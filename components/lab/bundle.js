@@ -12,43 +12,36 @@ const LEAST_TINT = 0.06; // a string has at least the colour of this weight
 
 /** Draws the dots and strings of the selected head. With `draws`, strings are drawn from the dots to the tile. */
 export function drawStrings(drawing, draws) {
-  const { places, shown, marks, state, words, view } = drawing;
+  const { places, shown, marks, state, words, view, line } = drawing;
   const row = rowOf(drawing);
   if (row && row.keys === words.row && places.words.length && shown.row) {
     const tint = weight => cssColour(state.dark, 'attention', Math.sqrt(weight));
     const { scope, head } = shown.selection;
     const node = nodeOf(drawing, row); // of the looking word, if the line to the answer is above it
+    const isLowest = row === places.rows.find(({ keys }) => keys === words.row);
+    const all = places.words.map(({ x }, j) => ({ j, x, y: row.dots, ...(j === shown.query ? node : null) }));
+    // the answer stands further to the right
+    const dots = all.filter(({ x, j }) => shown.row[j] >= SHOWN && (isLowest || !line || x < places.x + 8));
     if (scope === 'head') {
       const { constant, gate } = view.heads[row.kind][row.layer][head];
       const tile = { x: row.xs[head], y: row.bottom };
-      const strong = Array.from(shown.row.keys())
-        .filter(j => shown.row[j] >= NUMBERED)
-        .sort((one, other) => shown.row[one] - shown.row[other]);
-      for (const j of strong) {
-        const weight = shown.row[j];
-        const d =
-          node && j === shown.query
-            ? nodeStringPath(node, tile, places.width, places.gap)
-            : stringPath({ x: places.words[j].x, y: row.dots }, tile, places.width);
-        const look = stringLook(weight, { constant, pruned: gate === 0 }, tint);
-        const path = marks.mark(`string ${j}`, 'path', { ...look, d });
+      const strong = dots.filter(({ j }) => shown.row[j] >= NUMBERED);
+      for (const { j, ...dot } of strong.sort((one, other) => shown.row[one.j] - shown.row[other.j])) {
+        const pathOf = node && j === shown.query ? nodeStringPath : stringPath;
+        const look = stringLook(shown.row[j], { constant, pruned: gate === 0 }, tint);
+        const path = marks.mark(`string ${j}`, 'path', { ...look, d: pathOf(dot, tile, places.width, places.gap) });
         if (draws && gate > 0) grow(path);
       }
     }
-    if (shown.used)
-      places.words.forEach(({ x }, j) => {
-        if (shown.row[j] >= SHOWN)
-          marks.mark(`dot ${j}`, 'circle', {
-            class: 'dot',
-            cx: px(node && j === shown.query ? node.x : x),
-            cy: px(node && j === shown.query ? node.y : row.dots),
-            r: 4.5,
-            style: `fill: ${tint(shown.row[j])}`,
-          });
-      });
-    const looking = node ?? (shown.queries === words.row ? { x: places.words[shown.query]?.x, y: row.dots } : null);
-    if (shown.used && looking && places.words[shown.query])
-      marks.mark('looks', 'circle', { class: 'ring', cx: px(looking.x), cy: px(looking.y), r: node ? 9 : 6.5 });
+    if (shown.used) {
+      for (const { j, x, y } of dots) {
+        const style = `fill: ${tint(shown.row[j])}`;
+        marks.mark(`dot ${j}`, 'circle', { class: 'dot', cx: px(x), cy: px(y), r: 4.5, style });
+      }
+      const looking = node || shown.queries === words.row ? all[shown.query] : null;
+      if (looking)
+        marks.mark('looks', 'circle', { class: 'ring', cx: px(looking.x), cy: px(looking.y), r: node ? 9 : 6.5 });
+    }
   }
   if (state.overlay.feeds) drawFeeds(drawing);
 }
@@ -73,10 +66,7 @@ function grow(path) {
       { strokeDasharray: length, strokeDashoffset: length },
       { strokeDasharray: length, strokeDashoffset: 0 },
     ],
-    {
-      duration: 450,
-      easing: 'ease-out',
-    },
+    { duration: 450, easing: 'ease-out' },
   );
 }
 

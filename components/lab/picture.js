@@ -10,6 +10,7 @@ import { createWords } from './words.js';
 const NUMBERED = { heads: 12, layers: 8 }; // largest model whose tiles have numbers
 
 const SMALLEST = { tile: 24, gap: 7, between: 1 }; // px; a finger needs 24
+const CLEAR = { tile: 28, gap: 22 }; // px; below this tile, the gap for the strings shrinks first
 const GROUPED = 16; // layers above which one group of GROUP layers is shown, and a button for each other group
 const GROUP = 6;
 const SWIPE = 60; // px of a swipe to the next layer
@@ -151,8 +152,9 @@ export function createPicture(state, { row, kinds, line, hasMemory = false, step
       for (const name of ['--tile', '--gap']) element.style.removeProperty(name);
       const lengthOf = name => Number.parseFloat(getComputedStyle(element).getPropertyValue(name));
       const [tile, gap, bus] = ['--tile', '--gap', '--bus'].map(lengthOf);
-      const free = Math.min(head - SMALLEST.between, row - bus - SMALLEST.gap);
-      const fitted = Math.min(tile, Math.max(SMALLEST.tile, free));
+      const free = row - bus - SMALLEST.gap;
+      const clear = Math.max(Math.min(free, CLEAR.tile), row - bus - CLEAR.gap);
+      const fitted = Math.min(tile, Math.max(SMALLEST.tile, Math.min(head - SMALLEST.between, clear)));
       element.style.setProperty('--tile', `${fitted}px`);
       element.style.setProperty('--gap', `${Math.min(gap, Math.max(SMALLEST.gap, row - bus - fitted))}px`);
     },

@@ -109,7 +109,8 @@ export function showLayer(row, data, view, shown, state, narrow) {
     const length = stubs ? Math.min(1, Math.abs(stubs[index])) : (gates ?? moved)?.[index];
     bar.hidden = length === undefined;
     if (!bar.hidden) bar.style.setProperty('--gate', length);
-    bar.style.background = stubs ? `var(--${stubs[index] < 0 ? 'against' : 'accent'})` : moved ? 'var(--ink)' : '';
+    const colour = stubs ? (stubs[index] < 0 ? 'against' : 'accent') : moved ? 'ink' : 'muted';
+    bar.style.setProperty('--bar', `var(--${colour})`);
     cell.title = moved ? `${_('moved attention')}: ${formatShare(length)}` : '';
     cell.classList.toggle('awaited', heads[head].touched);
   });

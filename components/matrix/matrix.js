@@ -17,7 +17,7 @@ export function createMatrix(state, before = [], after = []) {
       'result',
       { type: 'cell', task, column: column.name },
       make('b', { textContent: share }),
-      make('i', { style: { '--share': part } }),
+      make('i', { style: { '--share': part[0], '--low': part[1], '--high': part[2] } }),
       make('small', { textContent: range }),
     );
     cell.setAttribute('aria-label', [title, column.title, share].join(', '));

@@ -59,6 +59,7 @@ function showWords(state, { words, answer, chance, pruned }) {
       element.style.color = contrastColour(state.dark, 'attention', Math.sqrt(weight));
       if (weight >= NUMBERED) element.append(make('small', { textContent: formatShare(weight) }));
     }
+    element.classList.toggle('seen', weight >= SHOWN);
     element.classList.toggle('most', index === most);
     element.classList.toggle('looks', index === words.length - 1);
     if (groups.length && !/^[\s\p{L}\p{N}]/u.test(text)) groups.at(-1).append(element);

@@ -92,10 +92,12 @@ def test_the_table_has_the_measured_accuracies(now: Visit, monkeypatch: pytest.M
     monkeypatch.setattr(recorded, "matrix", lambda: {"repeat": {}, "position": {}, "count": {}} | values)
     table = content(TrainingView())["table"]
     cells = dict(zip(recorded.COLUMNS, table["rows"][0]["cells"], strict=True))
-    assert (cells["softmax"]["share"], cells["softmax"]["part"]) == (">99%", pytest.approx(0.9993, abs=1e-4))
-    assert cells["random"] == {"share": "40%", "part": 0.4, "range": "1 seed"}
-    assert cells["even"]["range"] == "23% – 57%"  # 0.4 ± 2.920 · 0.1 / sqrt(3)
-    assert cells["gated"] == {"share": "–", "part": 0, "range": "not trained"}
+    assert cells["softmax"]["share"] == ">99%"
+    assert cells["softmax"]["part"] == pytest.approx([0.9993, 0.9974, 1], abs=1e-4)
+    assert cells["random"] == {"share": "40%", "part": [0.4, 0.4, 0.4], "range": "1 seed"}
+    assert (cells["even"]["range"], cells["even"]["part"]) == (
+        "23% – 57%", pytest.approx([0.4, 0.2314, 0.5686], abs=1e-4))  # 0.4 ± 2.920 · 0.1 / sqrt(3)
+    assert cells["gated"] == {"share": "–", "part": [0, 0, 0], "range": "not trained"}
 
 
 @given(recipes(), st.lists(recipes(), max_size=2))

@@ -36,7 +36,7 @@ def test_the_matrix_in_findings_unfolds_and_opens_a_training(visit):
     page.wait_for_url(re.compile("claim=synthesizer"))
     expect(page.locator('.entry[aria-current="true"]')).to_have_count(1)
     entry.click()
-    page.get_by_role("button", name=re.compile("Count, All heads constant")).click()
+    page.get_by_role("button", name=re.compile("Most frequent, All heads constant")).click()
     expect(page.get_by_text("All heads constant, recorded.")).to_be_visible(timeout=30_000)
     assert query(page)["page"] == "training"
 

@@ -115,7 +115,7 @@ const changed = (kinds, given = PRUNED) => caption(payload({ changed: true, kind
 
 test('after a change the caption says what turned the answer', () => {
   const pruned = gates => changed([kind('decoder', gates)]);
-  assert.equal(pruned([[1, 1, 1], [0, 0, 0]]), 'Without layer 2, the answer turns from ball to toy.'); // biome-ignore format: rows of heads
+  assert.equal(pruned([[1, 1, 1], [0, 0, 0]]), 'Without the heads of layer 2, the answer turns from ball to toy.'); // biome-ignore format: rows of heads
   assert.equal(pruned([[1, 1, 1], [0, 1, 1]]), 'Without layer 2, head 1, the answer turns from ball to toy.'); // biome-ignore format: rows of heads
   assert.equal(pruned([[1, 0, 1], [0, 1, 1]]), 'Without L1·H2 and L2·H1, the answer turns from ball to toy.'); // biome-ignore format: rows of heads
   assert.equal(pruned([[1, 0, 0], [0, 1, 1]]), 'Without 3 heads, the answer turns from ball to toy.'); // biome-ignore format: rows of heads
@@ -128,7 +128,7 @@ test('after a change the caption says if the answer stays', () => {
   const constant = kind('decoder', LIVE, { constant: [[false, false, false], [false, false, true]] }); // biome-ignore format: rows of heads
   assert.equal(changed([constant], stays), 'With layer 2, head 3 constant, the answer stays ball: 66% → 53%.');
   const gated = kind('decoder', [[0.5, 0.5, 0.5], [1, 1, 1]]); // biome-ignore format: rows of heads
-  assert.equal(changed([gated], stays), 'With layer 1 at 50%, the answer stays ball: 66% → 53%.');
+  assert.equal(changed([gated], stays), 'With the heads of layer 1 at 50%, the answer stays ball: 66% → 53%.');
   assert.equal(
     changed([kind('encoder', LIVE), kind('cross', [[0, 1, 1], [1, 1, 1]])], stays), // biome-ignore format: rows of heads
     'Without L1·H1 of cross, the answer stays ball: 66% → 53%.',
@@ -143,7 +143,7 @@ test('heads that training pruned are no changes', () => {
 test('a model without predictions has a vector that moves', () => {
   const given = { vector: { facts: [{ after: 0.084 }] } };
   const data = payload({ changed: true, answer: given, kinds: [kind('decoder', [[0, 0, 0], [1, 1, 1]])] }); // biome-ignore format: rows of heads
-  assert.equal(caption(data), 'Without layer 1, the vector of the text moves by 8%.');
+  assert.equal(caption(data), 'Without the heads of layer 1, the vector of the text moves by 8%.');
 });
 
 test('the caption names the looking word where another word predicts', () => {

@@ -30,14 +30,14 @@ def table() -> dict[str, Any]:
 
 
 def _cell(values: list[float]) -> dict[str, Any]:
-    """Returns the mean accuracy over seeds, as text and as number, its interval and the number of seeds."""
+    """Returns the mean accuracy over seeds with its interval, as text and as numbers, and the number of seeds."""
     if not values:
-        return {"share": "–", "part": 0, "range": _("not trained")}
+        return {"share": "–", "part": [0, 0, 0], "range": _("not trained")}
     mean, low, high = recorded.interval(values)
     parts = [" – ".join(dict.fromkeys((share(low), share(high))))] if len(values) > 1 else []
     if len(values) != USUAL:
         parts.append(ngettext("{n} seed", "{n} seeds", len(values)))
-    return {"share": share(mean), "part": mean, "range": " · ".join(parts)}
+    return {"share": share(mean), "part": [mean, low, high], "range": " · ".join(parts)}
 
 
 def right_answer(task: Task) -> str:

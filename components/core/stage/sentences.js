@@ -198,10 +198,10 @@ const MOST = 2; // parts that a caption names
 
 function partsName(parts, kinds) {
   const names = parts.map(({ kind, layer, head }) => {
-    const at = { ...place(layer, head ?? 0), title: kind.title };
-    if (head === null) return kinds.length > 1 ? _('layer {layer} of {title}', at) : _('layer {layer}', at);
-    if (kinds.length > 1) return _('{name} of {title}', { name: shortHead(layer, head), title: kind.title });
-    return parts.length > 1 ? shortHead(layer, head) : _('layer {layer}, head {head}', at);
+    const isShort = parts.length > 1 || kinds.length > 1;
+    const one = isShort ? shortHead(layer, head) : _('layer {layer}, head {head}', place(layer, head));
+    const name = head === null ? _('the heads of layer {layer}', { layer: layer + 1 }) : one;
+    return kinds.length > 1 ? _('{name} of {title}', { name, title: kind.title }) : name;
   });
   return names.length > 1 ? _('{first} and {second}', { first: names[0], second: names[1] }) : names[0];
 }
