@@ -68,7 +68,7 @@ class Estimate:
     def half(self, level: float = LEVEL) -> float:
         """Returns the half-width of the interval whose limits each have this error rate."""
         student = -float(special.stdtrit(self.freedom, level)) if math.isfinite(self.freedom) else stats.norm.isf(level)
-        return math.hypot(student * self.error, -float(special.stdtrit(TEXTS, level)) * self.texts)
+        return math.hypot(student * self.error, -float(special.stdtrit(TEXTS - 1, level)) * self.texts)
 
     def p_above(self, limit: float) -> float:
         """Returns the one-sided p-value of "the true value is above the limit"."""

@@ -58,6 +58,8 @@ def test_looking_again_errs_as_rarely_as_one_look():
 def test_the_word_is_that_of_the_interval(value: float, error: float, freedom: float, texts: float, margin: float):
     estimate = Estimate(value, error, freedom, texts)
     low, high = value - estimate.half(), value + estimate.half()
+    both = math.hypot(stats.t.isf(0.05, freedom) * error, stats.t.isf(0.05, 49) * texts)  # 50 texts have 49 degrees
+    assert estimate.half() == pytest.approx(both, rel=1e-9)
     expected = HOLDS if low > margin else SMALL if -margin < low and high < margin else FAILS if high < 0 else OPEN
     near = min(abs(low - margin), abs(high - margin), abs(low + margin), abs(high)) < 1e-6
     assert near or word_of(estimate, margin, None)[0] == expected
