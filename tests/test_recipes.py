@@ -275,9 +275,10 @@ CLAIM = {
 """A toy claim."""
 from models.messages import message
 from studies.claims.evidence import Evidence
-from studies.claims.contrast import Estimate, decide
+from studies.claims.contrast import decide
 from studies.claims.statement import Claim
 from studies.claims.statement_file import stated
+from studies.claims.verdict import Estimate
 
 
 def claim(evidence: Evidence) -> Claim:

@@ -1,12 +1,7 @@
 """The rule of the verdicts (rules.md): one contrast a statement, its 90% interval, and the word that follows from it.
 
-The half-width of an interval at a one-sided level adds two errors as squares (Zou and Donner 2008):
-
-    c² = (t s)² + (u e)²    s: standard error over seeds, t: quantile of Student's t with the degrees of freedom of s
-                            e: standard error due to the sampling of texts, u: the quantile for TEXTS texts
+verdict.py has the estimates, their intervals and their p-values.
 """
-
-from __future__ import annotations
 
 import math
 import statistics
@@ -16,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-from scipy import optimize, special, stats
+from scipy import stats
 
 from models.messages import N_, listed, message
 from models.storage.damage import broken
@@ -39,54 +34,9 @@ from studies.claims.statement import (
 )
 from studies.claims.statement_file import entry, stated
 from studies.claims.stored_text import Table
-from studies.claims.verdict import FEWEST, LEVEL, TEXTS, UNKNOWN, Check, Samples, deciding, holm, table_of_parts
+from studies.claims.verdict import FEWEST, LEVEL, UNKNOWN, Check, Estimate, Samples, deciding, holm, table_of_parts
 
 POCOCK = (0.05, 0.0304, 0.0232, 0.0194)  # one-sided nominal level of each of 1 to 4 looks, 5% together (Pocock 1977)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The value of a contrast.
-
-    Attributes:
-        value: mean over seeds.
-        error, freedom: standard error over seeds and its degrees of freedom.
-        texts: standard error due to the sampling of texts.
-        trainings: number of trainings with different seeds; 0 if no training is involved.
-        steps: steps of these trainings.
-        shorter: the estimate after a shorter training.
-    """
-
-    value: float
-    error: float = 0.0
-    freedom: float = math.inf
-    texts: float = 0.0
-    trainings: int = 1
-    steps: int = 0
-    shorter: Estimate | None = None
-
-    def half(self, level: float = LEVEL) -> float:
-        """Returns the half-width of the interval whose limits each have this error rate."""
-        student = -float(special.stdtrit(self.freedom, level)) if math.isfinite(self.freedom) else stats.norm.isf(level)
-        return math.hypot(student * self.error, -float(special.stdtrit(TEXTS - 1, level)) * self.texts)
-
-    def p_above(self, limit: float) -> float:
-        """Returns the one-sided p-value of "the true value is above the limit"."""
-        distance = self.value - limit
-        if distance < 0:
-            return 1 - replace(self, value=-self.value).p_above(-limit)
-        if not distance:
-            return 0.5
-        lowest, highest = -30.0, math.log(0.5)
-
-        def excess(log_level: float) -> float:
-            return self.half(math.exp(log_level)) - distance
-
-        return math.exp(lowest if excess(lowest) < 0 else optimize.brentq(excess, lowest, highest))
-
-    def p_below(self, limit: float) -> float:
-        """Returns the one-sided p-value of "the true value is below the limit"."""
-        return replace(self, value=-self.value).p_above(-limit)
 
 
 def word_of(estimate: Estimate, margin: float | None, limit: float | None, looks: int = 1) -> tuple[str, float]:
@@ -293,14 +243,6 @@ def of_texts(values: Sequence[float] | numpy.ndarray | None) -> Estimate | None:
         return None
     array = numpy.asarray(values, float)
     return Estimate(float(array.mean()), texts=error(array))
-
-
-def of_values(values: Sequence[float], trainings: int = 1, texts: float = 0.0) -> Estimate | None:
-    """Returns the mean of independent values, for example of probes or blocks, which are no trainings."""
-    if len(values) < 2:
-        return None
-    return Estimate(statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values)), len(values) - 1, texts,
-                    trainings)
 
 
 def largest(estimates: Sequence[Estimate | None]) -> Estimate | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from models.messages import N_, listed, message, plural_message
 from studies.claims.statement import Chart
-from studies.claims.verdict import Samples, deciding, differences, mean_and_chance
+from studies.claims.verdict import Samples, deciding, differences, of_values
 
 SOURCE = N_("source")
 NOTHING = "–"
@@ -16,7 +16,8 @@ NOTHING = "–"
 
 def half(numbers: Sequence[float]) -> float:
     """Returns the half-width of the 90% interval of the mean, which is what ± means on every page."""
-    return mean_and_chance(numbers)[1]
+    estimate = of_values(numbers)
+    return estimate.half() if estimate else math.nan
 
 
 def ratios(numerator: Samples, denominator: Samples) -> dict[int, dict[int, float]]:

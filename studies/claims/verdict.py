@@ -1,11 +1,17 @@
-"""Tests of the parts of a statement, which are shown beside the primary contrast (contrast.py).
+"""Estimates with their intervals, and the tests of the parts of a statement, shown beside the primary contrast.
+
+The half-width of an interval at a one-sided level adds two errors as squares (Zou and Donner 2008):
+
+    c² = (t s)² + (u e)²    s: standard error over seeds, t: quantile of Student's t with the degrees of freedom of s
+                            e: standard error due to the sampling of texts, u: the quantile for TEXTS texts
 
 A difference is paired: both models were trained with the same seed and number of steps, so on the same texts in the
 same order, and evaluated on the same held-out texts. `No worse` is the test against a stated margin (non-inferiority;
-two-sided: Schuirmann 1987). tests/models/test_verdicts.py simulates the error rate of each test.
+two-sided: Schuirmann 1987). tests/models/test_verdicts.py compares them with scipy, and simulates error rates.
 """
 
-import functools
+from __future__ import annotations
+
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +30,6 @@ FEWEST = 3  # smallest number of trainings with different seeds for the verdict 
 TEXTS = 50  # number of texts in the smallest sample; its degrees of freedom are used for every sample
 TOLERANCE = 0.01  # the margin of `no worse`: 1% of perplexity, or one point of accuracy
 
-_stdev = functools.lru_cache(8)(statistics.stdev)  # slow, as it computes in fractions; a test needs it several times
 Samples = Mapping[int, Mapping[int, float]]  # steps -> seed -> value
 
 
@@ -75,28 +80,60 @@ def deciding(samples: Samples) -> int:
     return max(known, key=lambda steps: (known[steps], steps), default=0)
 
 
-def mean_and_chance(values: Sequence[float], texts: float = 0.0, level: float = LEVEL) -> tuple[float, float]:
-    """Returns the mean and the half-width of its one-sided confidence interval."""
-    error = _stdev(tuple(values)) / math.sqrt(len(values))
-    student, many = (-float(special.stdtrit(count - 1, level)) for count in (len(values), TEXTS))
-    return statistics.fmean(values), math.hypot(student * error, many * texts)
+@dataclass(frozen=True)
+class Estimate:
+    """The value of a contrast.
+
+    Attributes:
+        value: mean over seeds.
+        error, freedom: standard error over seeds and its degrees of freedom.
+        texts, texts_freedom: standard error due to the sampling of texts, and its degrees of freedom.
+        trainings: number of trainings with different seeds; 0 if no training is involved.
+        steps: steps of these trainings.
+        shorter: the estimate after a shorter training.
+    """
+
+    value: float
+    error: float = 0.0
+    freedom: float = math.inf
+    texts: float = 0.0
+    trainings: int = 1
+    steps: int = 0
+    shorter: Estimate | None = None
+    texts_freedom: int = TEXTS
+
+    def half(self, level: float = LEVEL) -> float:
+        """Returns the half-width of the interval whose limits each have this error rate."""
+        student = -float(special.stdtrit(self.freedom, level)) if math.isfinite(self.freedom) else stats.norm.isf(level)
+        return math.hypot(student * self.error, -float(special.stdtrit(self.texts_freedom, level)) * self.texts)
+
+    def p_above(self, limit: float) -> float:
+        """Returns the one-sided p-value of "the true value is above the limit"."""
+        if math.isnan(self.half()):
+            return math.nan
+        distance = self.value - limit
+        if distance < 0:
+            return 1 - replace(self, value=-self.value).p_above(-limit)
+        if not distance:
+            return 0.5
+        lowest, highest = -30.0, math.log(0.5)
+
+        def excess(log_level: float) -> float:
+            return self.half(math.exp(log_level)) - distance
+
+        return math.exp(lowest if excess(lowest) < 0 else optimize.brentq(excess, lowest, highest))
+
+    def p_below(self, limit: float) -> float:
+        """Returns the one-sided p-value of "the true value is below the limit"."""
+        return replace(self, value=-self.value).p_above(-limit)
 
 
-def _chance_of(distance: float, values: Sequence[float], texts: float) -> float:
-    """Returns the one-sided p-value of a mean whose distance from the limit is `distance`; 1/2 at the limit."""
-    if math.isnan(texts):
-        return math.nan
-    if distance <= 0:
-        return 1 - _chance_of(-distance, values, texts) if distance < 0 else 0.5
-    error = _stdev(tuple(values)) / math.sqrt(len(values))
-    if not texts:
-        return float(special.stdtr(len(values) - 1, -distance / error)) if error else 0.0
-
-    def excess(log_level: float) -> float:
-        return mean_and_chance(values, texts, math.exp(log_level))[1] - distance
-
-    lowest, highest = -30.0, math.log(0.5)
-    return math.exp(lowest if excess(lowest) < 0 else optimize.brentq(excess, lowest, highest))
+def of_values(values: Sequence[float], trainings: int = 1, texts: float = 0.0) -> Estimate | None:
+    """Returns the mean of independent values, for example of trainings, probes or blocks; None for fewer than two."""
+    if len(values) < 2:
+        return None
+    return Estimate(statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values)), len(values) - 1, texts,
+                    trainings)
 
 
 def below(what: str, samples: Samples, limit: float = 0.0, texts: float = 0.0) -> Check:
@@ -121,15 +158,16 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
         return Check(what, UNKNOWN, 0)
     values = list(samples[steps].values())
     value = size(statistics.fmean(values))
-    if len(values) == 1:
+    mean = of_values(values, texts=texts)
+    if mean is None:
         return Check(what, UNCLEAR, 1, steps, value, limit=limit)
-    mean, chance = mean_and_chance(values, texts)
-    over = value - limit
-    outcome = YES if over < -chance else NO if over > chance else UNCLEAR
+    mean = replace(mean, value=value, texts_freedom=TEXTS - 1)
+    half = mean.half()
+    outcome = YES if value < limit - half else NO if value > limit + half else UNCLEAR
     later = max((count for count in samples if count > steps and samples[count]), default=0)
     after = size(statistics.fmean(samples[later].values())) if later else None
-    check = Check(what, outcome, len(values), steps, value, value - chance, value + chance, limit,
-                  _chance_of(-over, values, texts), _chance_of(over, values, texts), after)
+    check = Check(what, outcome, len(values), steps, value, value - half, value + half, limit,
+                  mean.p_below(limit), mean.p_above(limit), after)
     if outcome == NO and after is not None and after < limit:
         return replace(check, what=message("{what} (opposite after a longer training)", what=what),
                        outcome=UNCLEAR)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from studies.claims import BUILT, FADES, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, WORDS, Verdict, contrast
-from studies.claims.contrast import POCOCK, Estimate, corrected, decide, natural, pooled, word_of
+from studies.claims.contrast import POCOCK, corrected, decide, natural, pooled, word_of
 from studies.claims.statement_file import STATEMENTS, entry
-from studies.claims.verdict import LEVEL, holm
+from studies.claims.verdict import LEVEL, NO, Check, Estimate, holm
 
 MARGIN, TRIALS = 0.02, 2000
 TYPES, SEEDS, NOISE = 13, 3, 0.0073  # the design and the residual spread of the stories family
@@ -68,14 +68,6 @@ def test_the_word_is_that_of_the_interval(value: float, error: float, freedom: f
     assert estimate.p_above(margin) + estimate.p_below(margin) == pytest.approx(1)
 
 
-def test_p_values_are_those_of_students_t():
-    values = [2.0, 3.0, 4.0]
-    estimate = contrast.of_values(values)
-    assert estimate is not None
-    expected = stats.ttest_1samp(values, 1.0, alternative="greater").pvalue
-    assert estimate.p_above(1.0) == pytest.approx(expected, rel=1e-4)
-
-
 def test_the_pooled_spread_is_that_of_the_residuals_of_type_and_seed():
     """Types and seeds add, so only what is left varies: here exactly 0, and 1 degree of freedom for a 2 x 2 table."""
     assert pooled([{1: {0: 1.0, 1: 2.0}}, {1: {0: 5.0, 1: 6.0}}]) == (pytest.approx(0.0, abs=1e-9), 1)
@@ -117,8 +109,6 @@ def test_an_effect_fades_only_if_its_change_is_significant(toy):
 
 
 def test_one_counterexample_refutes_every(toy):
-    from studies.claims.verdict import NO, Check
-
     parts = [Check("a part", NO, p_false=0.01), Check("another", NO, p_false=0.9)]
     assert toy({"limit": 9, "unit": "%", "every": True}, CLEAR, parts).word == FAILS
     doubtful = [replace(parts[0], p_false=0.04), parts[1]]

@@ -7,11 +7,11 @@ from typing import Any
 from models.messages import N_, listed, message
 from studies import per_text
 from studies.claims import commands, tables
-from studies.claims.contrast import judged, of_values
+from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
 from studies.claims.sources.synthesizer.translated import bleu, bleus
 from studies.claims.statement import Chart, Claim, Statement
-from studies.claims.verdict import UNKNOWN, Check, Samples, below, by_error, differences, median_below
+from studies.claims.verdict import UNKNOWN, Check, Samples, below, by_error, differences, median_below, of_values
 from studies.pace import PLAIN
 
 TERMS = {"sub": message("values"), "pos": message("positions"), "out": message("outputs")}

@@ -16,10 +16,10 @@ from models.plan import Address
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, judged, of_values
+from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Claim, Statement
-from studies.claims.verdict import below, by_error, deciding, of_one_training
+from studies.claims.verdict import Estimate, below, by_error, deciding, of_one_training, of_values
 
 MODELS = ("translation-softmax", "stories-softmax", "stories-selective", "masked-softmax")
 NAME = MODELS[0]

@@ -10,11 +10,11 @@ from scipy.stats import norm, rankdata
 
 from models.messages import N_, listed, message
 from studies.claims import tables
-from studies.claims.contrast import Estimate, decide, largest
+from studies.claims.contrast import decide, largest
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.statement_file import stated
-from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, below, fact, of_one_training
+from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, Estimate, below, fact, of_one_training
 from studies.papa import results
 from studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
 from studies.papa.results import Study, Task

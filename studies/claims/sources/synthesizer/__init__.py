@@ -10,11 +10,21 @@ from models.messages import N_, listed, message
 from models.training.recipes import RECIPES
 from studies import per_text
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, Side, judged, largest, log_of, of_trainings, of_values
+from studies.claims.contrast import Side, judged, largest, log_of, of_trainings
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.sources.synthesizer import dialogues, summaries, transfer, translated
 from studies.claims.statement import Chart, Claim, Statement
-from studies.claims.verdict import Samples, below, deciding, differences, median_below, no_worse, within
+from studies.claims.verdict import (
+    Estimate,
+    Samples,
+    below,
+    deciding,
+    differences,
+    median_below,
+    no_worse,
+    of_values,
+    within,
+)
 
 LM1B = {  # perplexity on LM1B, the source's language modelling
     "softmax": 38.21, "random": 40.60, "factorized-random": 42.40, "dense": 40.88, "factorized-dense": 41.20,

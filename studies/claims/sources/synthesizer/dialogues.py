@@ -9,11 +9,11 @@ from models.messages import N_, message
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, Side, judged, of_trainings
+from studies.claims.contrast import Side, judged, of_trainings
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.sources.synthesizer.summaries import COMPARED, INTERVAL, behind, rouge_chart
 from studies.claims.statement import Statement
-from studies.claims.verdict import below_in_texts
+from studies.claims.verdict import Estimate, below_in_texts
 
 ALONE = ("random", "dense")
 SCORES = {  # BLEU-1, BLEU-4 and ROUGE-L on PersonaChat in the source

@@ -9,10 +9,10 @@ from models.messages import N_, listed, message
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, Side, judged, of_trainings
+from studies.claims.contrast import Side, judged, of_trainings
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Statement
-from studies.claims.verdict import Check, Samples, differences
+from studies.claims.verdict import Check, Estimate, Samples, differences
 
 MIXED = ("dense-softmax", "random-softmax")
 COMPARED = ("softmax", "random", "dense", *MIXED)

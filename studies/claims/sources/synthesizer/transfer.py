@@ -9,17 +9,11 @@ from statistics import fmean
 
 from models.messages import N_, listed, message
 from studies.claims import tables
-from studies.claims.contrast import Estimate, decide, of_values
+from studies.claims.contrast import decide
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Statement
 from studies.claims.statement_file import stated
-from studies.claims.verdict import (
-    Samples,
-    below,
-    differences,
-    no_worse,
-    of_one_training,
-)
+from studies.claims.verdict import Estimate, Samples, below, differences, no_worse, of_one_training, of_values
 from studies.encoders import STEPS
 from studies.papa.tasks.corpora import CORPORA
 from studies.transfer.results import Encoder, common, encoders_of

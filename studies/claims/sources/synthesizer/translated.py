@@ -10,10 +10,10 @@ from models.messages import N_, listed, message
 from models.training.recipes import RECIPES
 from studies import per_text
 from studies.claims import commands, tables
-from studies.claims.contrast import Estimate, Side, judged, log_of, of_trainings
+from studies.claims.contrast import Side, judged, log_of, of_trainings
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.statement import Chart, Statement
-from studies.claims.verdict import Samples, below, differences
+from studies.claims.verdict import Estimate, Samples, below, differences
 from studies.pace import PLAIN
 
 ALONE, MIXED = ("dense", "random", "factorized-random"), "random-softmax"
