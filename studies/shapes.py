@@ -3,226 +3,69 @@
 A file may have other keys too. A type that is not listed is a JSON object of any content.
 """
 
-from typing import Annotated, Any, NotRequired
+from types import GenericAlias
+from typing import Annotated, Any
 
 from annotated_types import MinLen
-from pydantic import AfterValidator, ConfigDict, TypeAdapter, with_config
-from typing_extensions import TypedDict
+from pydantic import AfterValidator, ConfigDict, TypeAdapter, conlist, create_model
 
-_OPEN = with_config(ConfigDict(extra="allow"))
-_Numbers = list[float]
-_Several = Annotated[list[float], MinLen(2)]
-_Some = Annotated[list[float], MinLen(1)]
+_SOME, _SEVERAL = conlist(float, min_length=1), conlist(float, min_length=2)
 
 
-@_OPEN
-class _AtLength(TypedDict):
-    predictions: int
-    loss: float
-    accuracy: float
-    entropy: NotRequired[list[_Numbers]]
-    log_normaliser: NotRequired[list[_Numbers]]
+def _object(**fields: Any) -> Any:
+    """Returns the type of JSON objects with these keys, name -> type; a key with (type, None) may be missing."""
+    own: Any = {name: kind if isinstance(kind, tuple) else (kind, ...) for name, kind in fields.items()}
+    return create_model("Object", __config__=ConfigDict(extra="allow"), **own)
 
 
-@_OPEN
-class _Length(TypedDict):
-    readings: Annotated[dict[str, dict[int, _AtLength]], MinLen(1)]
+def _by(key: type, value: Any) -> Any:
+    return GenericAlias(dict, (key, value))
 
 
-@_OPEN
-class _Point(TypedDict):
-    way: str
-    factor: float
-    perplexity: float
-    budgets: _Numbers
-
-
-@_OPEN
-class _Memory(TypedDict):
-    name: str
-    command: str
-    windows: int
-    window: int
-    validation_windows: int
-    points: Annotated[list[_Point], MinLen(1)]
-    comparisons: list[_Point]
-
-
-@_OPEN
-class _Blimp(TypedDict):
-    accuracy: float
-    accuracy_error: float
-    pairs: int
-    rights: dict[str, str]
-
-
-@_OPEN
-class _ChoicesSet(TypedDict):
-    accuracy: float
-    accuracy_error: float
-    items: int
-    rights: str
-
-
-@_OPEN
-class _Choices(TypedDict):
-    sets: dict[str, _ChoicesSet]
-
-
-@_OPEN
-class _PiecesLayer(TypedDict):
-    names: _Some
-    others: _Some
-    words: _Some
-
-
-@_OPEN
-class _Pieces(TypedDict):
-    layers: list[_PiecesLayer]
-
-
-@_OPEN
-class _Gates(TypedDict):
-    closed: float
-    first: float
-    others: float
-    by_window: _Numbers
-    mean: list[_Numbers]
-
-
-@_OPEN
-class _ByGates(TypedDict):
-    own: Any
-    constant: Any
-    open: Any
-
-
-@_OPEN
-class _Sink(TypedDict):
-    by_window: _Some
-    share: list[_Numbers]
-    gates: NotRequired[_Gates]
-    perplexity: NotRequired[_ByGates]
-    losses: NotRequired[_ByGates]
-
-
-@_OPEN
-class _Sentences(TypedDict):
-    bleu: float
-    sentence_bleu: _Several
-
-
-@_OPEN
-class _Moment(TypedDict):
-    validation_loss: float
-
-
-@_OPEN
-class _TransferTask(TypedDict):
-    constant_answer: float
-    pruned: dict[str, float]
-
-
-@_OPEN
-class _Transfer(TypedDict):
-    moment: _Moment
-    tasks: dict[str, _TransferTask]
-
-
-@_OPEN
-class _Score(TypedDict):
-    score: float
-
-
-@_OPEN
-class _PapaTask(TypedDict):
-    constant_answer: float
-    scores: dict[str, dict[int, _Score]]
-
-
-@_OPEN
-class _Papa(TypedDict):
-    name: str
-    title: str
-    layers: int
-    heads: int
-    parameters: int
-    command: str
-    cpu_seconds: float
-    tasks: dict[str, _PapaTask]
-    moment: NotRequired[dict[str, Any]]
-
-
-@_OPEN
-class _Rouge(TypedDict):
-    rougeL: float
-    texts: _Several
-    conversations: NotRequired[list[int]]
-
-
-@_OPEN
-class _HeadExamples(TypedDict):
-    confidence: list[int]
-    confidence_values: _Numbers
-    entropy: list[int]
-    entropy_values: _Numbers
-    keys: list[int]
-    shares: _Numbers
-    times: _Numbers
-    jobs: NotRequired[dict[str, float]]
-
-
-@_OPEN
-class _Examples(TypedDict):
-    count: int
-    texts: list[str]
-    heads: dict[str, list[list[_HeadExamples]]]
-
-
-def _same_layers(pieces: _Pieces) -> _Pieces:
-    if any(not len(layer["names"]) == len(layer["others"]) == len(layer["words"]) for layer in pieces["layers"]):
+def _same_layers(pieces: Any) -> Any:
+    if any(not len(layer.names) == len(layer.others) == len(layer.words) for layer in pieces.layers):
         raise ValueError("windows are missing")
     return pieces
 
 
-def _same_windows(sink: _Sink) -> _Sink:
-    losses: Any = sink.get("losses", {})
-    if "gates" in sink and any(len(losses.get(way, ())) != len(sink["by_window"]) for way in _ByGates.__annotations__):
+def _same_windows(sink: Any) -> Any:
+    if sink.gates is not None and any(len(getattr(sink.losses, way, ())) != len(sink.by_window) for way in _GATES):
         raise ValueError("windows are missing")
     return sink
 
 
-SHAPES: dict[str, TypeAdapter[Any]] = {
-    "length": TypeAdapter(_Length), "memory": TypeAdapter(_Memory), "blimp": TypeAdapter(_Blimp),
-    "choices": TypeAdapter(_Choices),
-    "pieces": TypeAdapter(Annotated[_Pieces, AfterValidator(_same_layers)]),
-    "sink": TypeAdapter(Annotated[_Sink, AfterValidator(_same_windows)]), "sentences": TypeAdapter(_Sentences),
-    "rouge": TypeAdapter(_Rouge), "examples": TypeAdapter(_Examples),
-    "transfer": TypeAdapter(_Transfer), "papa": TypeAdapter(_Papa)}
-
-
-@_OPEN
-class _Card(TypedDict):
-    weights: NotRequired[dict[str, str]]
-    metric: dict[str, Any]
-
-
-@_OPEN
-class _Header(TypedDict):
-    """The header of a measurement: the SHA-256 of the weights, or in older files the card's metric.
-
-    A model that is not released has neither.
-    """
-
-    version: NotRequired[int]
-    elsewhere: NotRequired[bool]
-    weights: NotRequired[str | None]
-    metric: NotRequired[dict[str, Any]]
-
-
-@_OPEN
-class _Measured(TypedDict):
-    metric: dict[str, Any]
-
-
-CARD, HEADER, MEASURED = TypeAdapter(_Card), TypeAdapter(_Header), TypeAdapter(_Measured)
+_AT_LENGTH = _object(predictions=int, loss=float, accuracy=float, entropy=(list[list[float]], None),
+                     log_normaliser=(list[list[float]], None))
+_POINT = _object(way=str, factor=float, perplexity=float, budgets=list[float])
+_GATES = {"own": Any, "constant": Any, "open": Any}  # the model's gates, and what replaces them
+_PAPA_TASK = _object(constant_answer=float, scores=_by(str, _by(int, _object(score=float))))
+_HEAD_EXAMPLES = _object(confidence=list[int], confidence_values=list[float], entropy=list[int],
+                         entropy_values=list[float], keys=list[int], shares=list[float], times=list[float],
+                         jobs=(dict[str, float], None))
+_TYPES = {
+    "length": _object(readings=Annotated[_by(str, _by(int, _AT_LENGTH)), MinLen(1)]),
+    "memory": _object(name=str, command=str, windows=int, window=int, validation_windows=int,
+                      points=conlist(_POINT, min_length=1), comparisons=conlist(_POINT)),
+    "blimp": _object(accuracy=float, accuracy_error=float, pairs=int, rights=dict[str, str]),
+    "choices": _object(sets=_by(str, _object(accuracy=float, accuracy_error=float, items=int, rights=str))),
+    "pieces": Annotated[_object(layers=conlist(_object(names=_SOME, others=_SOME, words=_SOME))),
+                        AfterValidator(_same_layers)],
+    "sink": Annotated[_object(
+        by_window=_SOME, share=list[list[float]], perplexity=(_object(**_GATES), None),
+        losses=(_object(**_GATES), None), gates=(_object(
+            closed=float, first=float, others=float, by_window=list[float], mean=list[list[float]]), None)),
+        AfterValidator(_same_windows)],
+    "sentences": _object(bleu=float, sentence_bleu=_SEVERAL),
+    "rouge": _object(rougeL=float, texts=_SEVERAL, conversations=(list[int], None)),
+    "examples": _object(count=int, texts=list[str], heads=_by(str, conlist(conlist(_HEAD_EXAMPLES)))),
+    "transfer": _object(moment=_object(validation_loss=float),
+                        tasks=_by(str, _object(constant_answer=float, pruned=dict[str, float]))),
+    "papa": _object(name=str, title=str, layers=int, heads=int, parameters=int, command=str, cpu_seconds=float,
+                    tasks=_by(str, _PAPA_TASK), moment=(dict[str, Any], None))}
+SHAPES = {kind: TypeAdapter[Any](own) for kind, own in _TYPES.items()}
+CARD = TypeAdapter[Any](_object(weights=(dict[str, str], None), metric=dict[str, Any]))
+# The header of a measurement: the SHA-256 of the weights, or in older files the card's metric. A model that is not
+# released has neither.
+HEADER = TypeAdapter[Any](_object(version=(int, None), elsewhere=(bool, None), weights=(str | None, None),
+                                  metric=(dict[str, Any], None)))
+MEASURED = TypeAdapter[Any](_object(metric=dict[str, Any]))
