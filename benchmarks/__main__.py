@@ -14,7 +14,6 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks import forward
 from benchmarks.browser import answers, interaction, start, translation
 from benchmarks.load import events, visitors
 from tests.browser import chromium, serve
@@ -85,7 +84,6 @@ def neighbours() -> list[Rows]:
 def benchmarks() -> dict[str, tuple[str, Callable[[], list[Rows]]]]:
     """Returns name of a benchmark -> (title, function that returns tables)."""
     return {
-        "forward": ("Forward pass", lambda: [forward.measure()]),
         "interaction": ("Interaction", interactions),
         "answers": ("Lens, contributions and patching", explanations),
         "translation": ("A translation", partial(in_browser, translation.measure)),

@@ -4,12 +4,12 @@ Each key changes the selected head, so that no plan is cached. Pages with the tw
 """
 
 import time
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
-from benchmarks.browser.interaction import MODEL, STORY, WATCH, quantile
+from benchmarks.browser.interaction import MODEL, STORY, opened, quantile, timed
 from models import HeadPlan, load
 from models.analysis.answer.head_patching import patching_of
 from models.lab import run_prompt
@@ -29,16 +29,14 @@ def clicks(browser: Browser, app: str) -> list[dict[str, Any]]:
     text = "".join(load(MODEL).read(STORY).tokens[1:TOKENS])
     for section in SECTIONS:
         # the texts differ in one letter, so that neither page uses a trace of the other
-        pages: list[tuple[Page, list[float]]] = [(_opened(browser, app, text, section), []),
-                                                 (_opened(browser, app, f"A{text}", "head.looks"), [])]
-        for key in KEYS:
-            for page, times in pages:
-                times.append(_press(page, key))
-        ours, plain = (sorted(times[2:]) for _, times in pages)  # the first clicks load code
+        pages = [opened(browser, app, {"model": MODEL, "text": start + text, "lab": tool})
+                 for start, tool in (("", section), ("A", "head.looks"))]
+        times = [[timed(page, partial(page.keyboard.press, key)) for page in pages] for key in KEYS]
+        ours, plain = map(list, zip(*times[2:], strict=True))  # the first clicks load code
         p50, floor = quantile(ours, 0.5), quantile(plain, 0.5)
         rows.append({"section": section, "tokens": TOKENS, "p50 ms": p50, "p95 ms": quantile(ours, 0.95),
                      "first tool, p50 ms": floor, "p50 / first tool": p50 / floor, "target": TARGET})
-        for page, _ in pages:
+        for page in pages:
             page.close()
     return rows
 
@@ -62,21 +60,3 @@ def patching() -> list[dict[str, Any]]:
     return [{"model": PATCHED_MODEL, "heads": heads, "tokens": PATCHED_TOKENS, "p50 ms": p50,
              "p95 ms": quantile(ours[1:], 0.95), "one pass, p50 ms": floor, "p50 / pass": p50 / floor,
              "target ms": PATCHING_TARGET}]
-
-
-def _opened(browser: Browser, app: str, text: str, tool: str) -> Page:
-    page = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
-    page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': text, 'lab': tool})}")
-    page.locator(".tile").first.wait_for()
-    page.wait_for_timeout(1000)
-    page.evaluate(WATCH, ["lab", "keydown"])
-    return page
-
-
-def _press(page: Page, key: str) -> float:
-    """Returns the milliseconds from a key that changes the selected head to the drawn Lab."""
-    done = page.evaluate("labTimes.length")
-    page.keyboard.press(key)
-    page.wait_for_function("count => labTimes.length > count", arg=done)
-    page.wait_for_timeout(150)
-    return float(page.evaluate("labTimes.at(-1)"))

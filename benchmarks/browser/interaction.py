@@ -5,6 +5,8 @@ counts its updates in `data-drawn`). The baseline is the floor, benchmarks/brows
 """
 
 import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,6 +15,7 @@ from playwright.sync_api import Browser, Page
 from models import load
 from tests.browser import serve
 
+VIEW: Any = {"bypass_csp": True, "viewport": {"width": 1440, "height": 900}}
 LENGTHS = (16, 64, 128)
 ACTIONS = 30
 KINDS = ("state", "select", "typing", "model")
@@ -23,16 +26,15 @@ MODEL, OTHER = "stories-selective", "stories-dense"
 NAMES = {MODEL: re.compile("^Selective Next word"), OTHER: re.compile("^Dense Synthesizer Next word")}
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
-# JavaScript: measures from the last event `kind` on the page to the frame after the component `part` has been updated.
-# Also stores the time until the update itself, in labTimesDrawn: up to two frames of 17 ms lie between the two.
-# `which` is the index of the component if there are several. Times are stored in labTimes, or in `into`. The listener
-# is on the window, because the Lab handles keys there.
+# JavaScript: measures from the last event `kind` on the page to the frame after the Lab has been updated, in labTimes.
+# Also stores the time until the update itself, in labTimesDrawn: up to two frames of 17 ms lie between the two. The
+# listener is on the window, because the Lab handles keys there.
 WATCH = """
-([part, kind, which = 0, into = 'labTimes']) => {
-  const times = globalThis[into] = [];
+kind => {
+  const times = globalThis.labTimes = [];
   const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
-  const root = hosts.map(host => host.shadowRoot.querySelector(`[data-part="${part}"]`)).filter(Boolean).at(which);
-  const drawn = globalThis[into + 'Drawn'] = [];
+  const root = hosts.map(host => host.shadowRoot.querySelector('[data-part="lab"]')).find(Boolean);
+  const drawn = globalThis.labTimesDrawn = [];
   let watching = false, began = 0, before = '';
   new MutationObserver(() => drawn.push(performance.now() - began)).observe(root, { attributeFilter: ['data-drawn'] });
   const look = () => {
@@ -66,11 +68,31 @@ async () => {
 """
 
 
+def opened(browser: Browser, address: str, query: Mapping[str, object], kind: str = "keydown",
+           pause: float = 1000) -> Page:
+    """Returns a page with the Lab, which measures from each event of a kind to the update of the Lab."""
+    page = browser.new_page(**VIEW)
+    page.goto(f"{address}/?{urlencode(query)}")
+    page.locator(".tile").first.wait_for()
+    page.wait_for_timeout(pause)
+    page.evaluate(WATCH, kind)
+    return page
+
+
+def timed(page: Page, act: Callable[[], object]) -> float:
+    """Returns the milliseconds from the event of an action to the updated Lab."""
+    done = page.evaluate("labTimes.length")
+    act()
+    page.wait_for_function("count => labTimes.length > count", arg=done)
+    page.wait_for_timeout(150)
+    return float(page.evaluate("labTimes.at(-1)"))
+
+
 def words(browser: Browser, app: str) -> list[dict[str, Any]]:
     """Returns the time from pointing at a word until the words to which it attends are tinted and laid out."""
     rows = []
     for n in LENGTHS:
-        page = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
+        page = browser.new_page(**VIEW)
         page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': _text(n)})}")
         page.locator(".words .looks").wait_for()
         page.wait_for_timeout(500)
@@ -88,24 +110,18 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
         for n in LENGTHS:
             story = _text(n)
             for action in KINDS:
-                page = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
-                bare = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
-                page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': story})}")
-                bare.goto(f"{floor}/?n={n}")
+                kind = "input" if action == "typing" else "keydown"
+                page = opened(browser, app, {"model": MODEL, "text": story}, kind)
+                bare = opened(browser, floor, {"n": n}, kind)
                 received = count_bytes(page)
                 ours: list[float] = []
                 theirs: list[float] = []
                 drawn: tuple[list[float], list[float]] = ([], [])
-                for view in (page, bare):
-                    view.locator(".tile").first.wait_for()
-                    view.wait_for_timeout(500)
-                page.evaluate(WATCH, ["lab", "input" if action == "typing" else "keydown"])
-                bare.evaluate(WATCH, ["lab", "input" if action == "typing" else "keydown"])
-                received.clear()
                 for turn in range(ACTIONS):  # app and floor alternate, so that a busy machine slows both alike
                     pause, waits = (PAUSE, DEBOUNCE) if action == "typing" else (0.0, 0.0)
-                    ours.append(_act(page, action, turn) - pause)
-                    theirs.append(_act(bare, "state" if action == "select" else action, turn) - waits)
+                    ours.append(timed(page, partial(_act, page, action, turn)) - pause)
+                    theirs.append(timed(bare, partial(
+                        _act, bare, "state" if action == "select" else action, turn)) - waits)
                     for times, view, late in ((drawn[0], page, pause), (drawn[1], bare, waits)):
                         times.append(view.evaluate("labTimesDrawn.at(-1)") - late)
                 rows.append(_row(action, n, ours, theirs, sum(received) / ACTIONS)
@@ -121,9 +137,7 @@ def _text(n: int) -> str:
     return "".join(prompt.tokens[1:n - 3])
 
 
-def _act(page: Page, action: str, turn: int) -> float:
-    """Returns the milliseconds of one action."""
-    done = page.evaluate("labTimes.length")
+def _act(page: Page, action: str, turn: int) -> None:
     if action == "typing":
         box = page.get_by_label(re.compile("^Text( for the model)?$")).filter(visible=True)
         box.press("End")
@@ -134,9 +148,6 @@ def _act(page: Page, action: str, turn: int) -> float:
         chosen = page.locator('.tile[tabindex="0"]')
         chosen.focus()
         chosen.press("c" if action == "state" else ("ArrowRight" if turn % 2 == 0 else "ArrowLeft"))
-    page.wait_for_function("count => labTimes.length > count", arg=done)
-    page.wait_for_timeout(120)
-    return page.evaluate("labTimes.at(-1)")
 
 
 def _choose(page: Page, model: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.browser.interaction import quantile
+from benchmarks.browser.interaction import VIEW, quantile
 from benchmarks.load.process import resident, server_of
 from benchmarks.load.visitors import measure as visit
 from tests.browser import serve
@@ -34,7 +34,7 @@ def places(browser: Browser) -> list[dict[str, Any]]:
             cold.append(_load(browser, address, place))
             row: dict[str, Any] = {"place": place} | _quantiles("cold", cold) | _quantiles("new browser", [
                 _load(browser, address, place) for _ in range(LOADS)])
-            with browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}) as context:
+            with browser.new_context(**VIEW) as context:
                 page = context.new_page()
                 again = [_open(page, address, place) for _ in range(LOADS + 1)][1:]
                 other = "about" if place == "lab" else "lab"
@@ -58,7 +58,7 @@ def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
 
 
 def _load(browser: Browser, address: str, place: str) -> float:
-    with browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}) as context:
+    with browser.new_context(**VIEW) as context:
         return _open(context.new_page(), address, place)
 
 

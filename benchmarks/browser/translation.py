@@ -4,11 +4,10 @@ The baseline is the floor (floor_app.py), measured alternately in the same brows
 """
 
 from typing import Any
-from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.browser.interaction import WATCH, quantile
+from benchmarks.browser.interaction import opened, quantile, timed
 from models import load
 from tests.browser import serve
 
@@ -25,15 +24,8 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
     layers, heads = lab.shape[lab.kinds[0].name]
     with serve() as app, serve("benchmarks/browser/floor_app.py") as floor:
         for kind in lab.kinds:
-            page = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
-            page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': TEXT})}")
-            bare = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
-            bare.goto(f"{floor}/?{urlencode({'n': n, 'layers': kinds * layers, 'heads': heads, 'causal': 0})}")
-            for view in (page, bare):
-                view.locator(".tile").first.wait_for()
-                view.wait_for_timeout(3000)
-            page.evaluate(WATCH, ["lab", "keydown"])
-            bare.evaluate(WATCH, ["lab", "keydown"])
+            page = opened(browser, app, {"model": MODEL, "text": TEXT}, pause=3000)
+            bare = opened(browser, floor, {"n": n, "layers": kinds * layers, "heads": heads, "causal": 0}, pause=3000)
             maps, floors, written = [], [], []
             for turn in range(layers * heads):
                 page.locator(f'.tile[data-kind="{kind.name}"]').nth(turn).click()  # a click selects the head
@@ -54,12 +46,7 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
 
 
 def _press(page: Page) -> float:
-    """Returns the milliseconds from the key press to the new maps."""
-    done = page.evaluate("labTimes.length")
-    page.keyboard.press("c")
-    page.wait_for_function("count => labTimes.length > count", arg=done)
-    page.wait_for_timeout(150)
-    return float(page.evaluate("labTimes.at(-1)"))
+    return timed(page, lambda: page.keyboard.press("c"))
 
 
 def _row(kind: str, share: float, maps: list[float], floors: list[float], written: list[float]) -> dict[str, Any]:
