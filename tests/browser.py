@@ -37,24 +37,24 @@ class Server:
         self.address = f"http://127.0.0.1:{self._port}"
         self._script, self._root, self._environment = script, root, environment
         self.log = root / "runs" / f"server-{self._port}.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        """Starts the process and returns when it responds to requests."""
+    def start(self, health: str = "_stcore/health") -> None:
+        """Starts the process and returns when it answers its health check."""
         self.log.parent.mkdir(exist_ok=True)
         with open(self.log, "w") as output:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", self._script, "--server.port", str(self._port),
                  "--server.address", "127.0.0.1"], cwd=self._root, stdout=output, stderr=subprocess.STDOUT,
                 env=os.environ | {"OMP_NUM_THREADS": "1", "ATTENTION_LAB_HOSTED": ""} | self._environment)
         base = self._environment.get("STREAMLIT_SERVER_BASE_URL_PATH")
-        wait(self._process, f"{self.address}{f'/{base}' if base else ''}/_stcore/health", self.log)
+        wait(self.process, f"{self.address}{f'/{base}' if base else ''}/{health}", self.log)
 
     def stop(self, kill: bool = False) -> None:
         """Stops the process; `kill` sends SIGKILL instead of SIGTERM."""
-        if self._process is not None:
-            self._process.kill() if kill else self._process.terminate()
-            self._process.wait(10)
+        if self.process is not None:
+            self.process.kill() if kill else self.process.terminate()
+            self.process.wait(10)
 
 
 @contextlib.contextmanager
@@ -66,6 +66,17 @@ def serve(script: str = "app/host.py", root: Path = ROOT, **environment: str) ->
         yield server.address
     finally:
         server.stop()
+
+
+@contextlib.contextmanager
+def serve_hosted(root: Path = ROOT) -> Iterator[Server]:
+    """Yields the app in hosted mode, which has loaded its models."""
+    server = Server("app/host.py", root, ATTENTION_LAB_HOSTED="1")
+    try:
+        server.start("healthz")
+        yield server
+    finally:
+        server.stop(kill=True)
 
 
 @contextlib.contextmanager
@@ -84,11 +95,11 @@ def serve_marimo(notebook: Path, log: Path) -> Iterator[str]:
         process.wait(10)
 
 
-def wait(process: subprocess.Popen, url: str, log: Path) -> None:
+def wait(process: subprocess.Popen, url: str, log: Path, seconds: float = START_SECONDS) -> None:
     """Returns when a process answers at an address, and raises RuntimeError with its log if it ends or is late."""
-    until = time.monotonic() + START_SECONDS
+    until = time.monotonic() + seconds
     while time.monotonic() < until and process.poll() is None:
-        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=1):
+        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=2):
             return
         time.sleep(0.05)
     raise RuntimeError(f"the app did not start:\n{log.read_text()}")

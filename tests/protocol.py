@@ -20,7 +20,6 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,8 +38,8 @@ from benchmarks.load.soak import Record, Visitor
 from benchmarks.load.visitors import links
 from components.payload import unpack
 from tests.adversarial import fields, params, texts, values
-from tests.browser import ROOT, Server
-from tests.strangers import visit, wait_until_ready
+from tests.browser import ROOT, serve_hosted
+from tests.strangers import visit
 
 MOST = 12  # largest number of messages per case; hypothesis limits the size of a case
 # number of times that each case is sent, each time for other widgets; generating a message takes longer than sending
@@ -306,23 +305,11 @@ async def neighbour(address: str, record: Record, stop: asyncio.Event) -> None:
                     return
 
 
-@contextlib.contextmanager
-def host() -> Iterator[Server]:
-    """Yields the app in hosted mode."""
-    server = Server("app/host.py", ATTENTION_LAB_HOSTED="1")
-    try:
-        server.start()
-        wait_until_ready(server.address)
-        yield server
-    finally:
-        server.stop(kill=True)
-
-
 def run(messages: int, seed: int) -> dict[str, Any]:
     """Sends the messages and returns the results."""
     record, stop = Record(), asyncio.Event()
-    with host() as server, asyncio.Runner() as runner:
-        walk = runner.run(_made(server.address))
+    with serve_hosted() as server, asyncio.Runner() as runner:
+        walk = Walk(server.address)
         beside = runner.get_loop().create_task(neighbour(server.address, record, stop))
 
         @settings(max_examples=200, database=None, deadline=None, phases=(Phase.generate,),
@@ -359,10 +346,6 @@ def run(messages: int, seed: int) -> dict[str, Any]:
             "first errors": record.errors[:3], "p50 ms": round(times[len(times) // 2]),
             "p95 ms": round(times[int(len(times) * 0.95)]), "exceptions": dict(ours),
             "in Streamlit": dict(others)}
-
-
-async def _made(address: str) -> Walk:
-    return Walk(address)
 
 
 def main() -> None:

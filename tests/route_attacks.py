@@ -17,11 +17,9 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
-import websockets
-
 from benchmarks.load.client import cookie, header, open_link
 from benchmarks.load.visitors import WORDS
-from tests.strangers import ROUTE, compared, visit
+from tests.strangers import ROUTE, compared, drain, visit
 
 LARGE = 2 * 2**20  # bytes of the largest body that the route reads
 
@@ -89,12 +87,6 @@ async def arrive(address: str, stack: contextlib.AsyncExitStack, query: str) -> 
     reader = asyncio.create_task(drain(socket))
     stack.callback(reader.cancel)
     return Guest(socket, header(page, "bar")["visit"], cookie(socket)["Cookie"])
-
-
-async def drain(socket: Any) -> None:
-    with contextlib.suppress(websockets.WebSocketException):
-        async for _ in socket:
-            pass
 
 
 def body(*events: dict[str, Any]) -> bytes:

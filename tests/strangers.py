@@ -29,7 +29,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from benchmarks.load.client import connected, open_link
 from benchmarks.load.soak import hosted, replicas
 from benchmarks.load.visitors import WORDS, act
-from tests.browser import ROOT, Server
+from tests.browser import ROOT, serve_hosted
 
 SECONDS = 8.0  # duration of an attack in seconds; the response times of the neighbour are measured meanwhile
 EVERY = 0.3  # seconds between two texts that the neighbour types
@@ -45,18 +45,19 @@ def visit(address: str) -> websockets.connect:
     return connected(address, open_timeout=20, close_timeout=1, ping_interval=None)
 
 
+async def drain(socket: Any) -> None:
+    """Reads and drops what the server sends."""
+    with contextlib.suppress(websockets.WebSocketException):
+        async for _ in socket:
+            pass
+
+
 async def send_all(address: str, data: bytes, count: int) -> None:
     """Sends the same message `count` times over one websocket and reads the responses."""
     with contextlib.suppress(websockets.WebSocketException, OSError):
         async with visit(address) as opened:
             await act(opened, "")
-
-            async def drain() -> None:
-                with contextlib.suppress(websockets.WebSocketException):
-                    async for _ in opened:
-                        pass
-
-            reader = asyncio.create_task(drain())
+            reader = asyncio.create_task(drain(opened))
             for _ in range(count):
                 await opened.send(data)
             await asyncio.sleep(SECONDS / 2)
@@ -270,17 +271,6 @@ def usage(*processes: int) -> dict[str, float]:
     return total
 
 
-def wait_until_ready(address: str, seconds: float = 60.0) -> None:
-    import urllib.request
-
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}/healthz", timeout=5):
-            return
-        time.sleep(0.2)
-    raise RuntimeError("the host is not ready")
-
-
 @contextlib.contextmanager
 def site(root: Path, balanced: bool) -> Iterator[tuple[str, list[int]]]:
     """Yields the address and the process ids of a new host: one process, or two replicas behind HAProxy."""
@@ -288,14 +278,9 @@ def site(root: Path, balanced: bool) -> Iterator[tuple[str, list[int]]]:
         with hosted(8680) as (address, supervisor, _metrics):
             yield address, replicas(supervisor)
         return
-    server = Server("app/host.py", root, ATTENTION_LAB_HOSTED="1")
-    server.start()
-    try:
-        wait_until_ready(server.address)
-        assert server._process is not None
-        yield server.address, [server._process.pid]
-    finally:
-        server.stop(kill=True)
+    with serve_hosted(root) as server:
+        assert server.process is not None
+        yield server.address, [server.process.pid]
 
 
 def measure(name: str, root: Path = ROOT, balanced: bool = False) -> dict[str, Any]:

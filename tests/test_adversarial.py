@@ -4,7 +4,7 @@ import pytest
 
 from tests import adversarial
 
-CASES = {"links": 150, "plans": 150, "texts": 20, "events": 100, "widgets": 100, "files": 15, "pages": 4}
+CASES = {"links": 150, "plans": 150, "texts": 20, "events": 100, "files": 15, "pages": 4}
 
 
 @pytest.mark.parametrize("name", adversarial.ATTACKS)

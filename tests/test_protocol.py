@@ -4,7 +4,6 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 from hypothesis import HealthCheck, given, settings
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -70,4 +69,4 @@ def test_a_continuation_is_not_stepped_twice_at_once(monkeypatch):
     both.set()
     for thread in threads:
         thread.join()
-    assert not problems and now.trained == "01" and SimpleNamespace(done=now.done).done == 2
+    assert not problems and now.trained == "01" and now.done == 2

@@ -33,7 +33,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from benchmarks.load.client import PATIENCE, connected, exceptions, header, open_link
 from benchmarks.load.visitors import links
-from tests.browser import ROOT
+from tests.browser import ROOT, wait
 
 SETTLED = 300.0  # seconds after which memory may grow by at most GROWTH
 GROWTH = 1.05
@@ -162,23 +162,11 @@ def hosted(port: int) -> Iterator[tuple[str, subprocess.Popen[bytes], list[str]]
             env=os.environ | {"ATTENTION_LAB_CONTROL": str(ROOT / "runs" / f"balancer-{port}.sock")})
     site = f"http://127.0.0.1:{port}"
     try:
-        until = time.monotonic() + 120
-        while not _answers(f"{site}/healthz"):
-            if process.poll() is not None or time.monotonic() > until:
-                raise RuntimeError(f"it did not start:\n{log.read_text()}")
-            time.sleep(0.2)
+        wait(process, f"{site}/healthz", log, 120)
         yield site, process, [f"http://127.0.0.1:{port + 3 + number}/metrics" for number in (0, 1)]
     finally:
         process.terminate()
         process.wait(30)
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=2):
-            return True
-    except OSError:
-        return False
 
 
 def replicas(process: subprocess.Popen[bytes]) -> list[int]:
