@@ -23,8 +23,6 @@ from statistics import fmean
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from models.catalogue import names_of
 from models.labs.stack import StackLab
@@ -34,6 +32,7 @@ from models.storage.datasets import files
 from models.tasks.base import Task
 from models.tasks.stories import StoriesReader
 from studies.command import Option, study
+from studies.zero_shot.sequences import Ids, log_probabilities
 
 FILE = "blimp/blimp.jsonl.gz"
 PAIRS = 100  # number of pairs used per paradigm, evenly spaced among its 1,000
@@ -55,29 +54,11 @@ def read_pairs(data: Path, count: int = PAIRS) -> list[dict[str, str]]:
             for i in torch.linspace(0, len(pairs) - 1, min(count, len(pairs))).long().tolist()]
 
 
-@torch.inference_mode()
-def log_probabilities(model: Transformer, sentences: Sequence[Sequence[int]]) -> Tensor:
-    """Returns (S,) log-probabilities of the sentences in nats, summed over all tokens after BOS."""
-    result = torch.zeros(len(sentences))
-    # sentences are sorted by length, so that batches need little padding
-    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
-    for start in range(0, len(order), BATCH):
-        chosen = order[start:start + BATCH]
-        targets = pad_sequence([torch.tensor(sentences[i]) for i in chosen], batch_first=True, padding_value=-1)
-        tokens = torch.nn.functional.pad(targets.clamp_min(0), (1, -1), value=0)
-        predicted = targets >= 0  # padding after a sentence does not change it, because attention is causal
-        logits = model.logits(model(tokens)[predicted])
-        log_likelihoods = logits.gather(1, targets[predicted].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
-        rows = predicted.nonzero()[:, 0]
-        result[torch.tensor(chosen)] = torch.zeros(len(chosen)).index_add(0, rows, log_likelihoods)
-    return result
-
-
 def measure(model: Transformer, reader: StoriesReader, pairs: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """Returns the accuracies, and for each pair whether it is right. Equal probabilities count as wrong."""
-    ids = [reader.tokenizer.encode(pair[which], add_special_tokens=False).ids
-           for which in ("good", "bad") for pair in pairs]
-    good, bad = log_probabilities(model, ids).chunk(2)
+    sentences = [Ids(tuple(reader.tokenizer.encode(pair[which], add_special_tokens=False).ids))
+                 for which in ("good", "bad") for pair in pairs]
+    good, bad = log_probabilities(model, sentences, BATCH)[:, 0].chunk(2)
     by_paradigm, by_phenomenon = defaultdict(list), defaultdict(list)
     for pair, right in zip(pairs, (good > bad).tolist(), strict=True):
         by_paradigm[pair["paradigm"]].append(right)

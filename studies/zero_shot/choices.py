@@ -25,8 +25,6 @@ from typing import Any
 
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from models.catalogue import names_of
 from models.labs.stack import StackLab
@@ -36,6 +34,7 @@ from models.storage.datasets import files
 from models.tasks.base import Task
 from models.tasks.stories import StoriesReader
 from studies.command import Option, study
+from studies.zero_shot.sequences import Ids, log_probabilities
 
 SETS = ("tinystories_next_sentence", "hellaswag_activitynet")
 ENDINGS = 4
@@ -67,19 +66,6 @@ def read_items(data: Path, name: str, count: int | None = None) -> tuple[Item, .
                  for row in rows[:count])
 
 
-@dataclass(frozen=True)
-class Ids:
-    """Token ids of a context with one ending.
-
-    Attributes:
-        tokens: token ids without BOS.
-        start: index of the ending's first token.
-    """
-
-    tokens: tuple[int, ...]
-    start: int
-
-
 def encode(tokenizer: Tokenizer, context: str, ending: str, longest: int) -> Ids:
     """Returns the ids of `context`, a space and `ending`. Tokens at the beginning are left out if there are too many.
     """
@@ -90,33 +76,11 @@ def encode(tokenizer: Tokenizer, context: str, ending: str, longest: int) -> Ids
     return Ids(tuple(encoding.ids[cut:]), max(0, start - cut))
 
 
-@torch.inference_mode()
-def log_probabilities(model: Transformer, sequences: Sequence[Ids]) -> Tensor:
-    """Returns (S, 2): for each sequence the summed log-probability of the ending's tokens in nats, and their number."""
-    result = torch.zeros(len(sequences), 2)
-    # sequences are sorted by length, so that batches need little padding
-    order = sorted(range(len(sequences)), key=lambda i: len(sequences[i].tokens))
-    for begin in range(0, len(order), BATCH):
-        chosen = order[begin:begin + BATCH]
-        targets = pad_sequence([torch.tensor(sequences[i].tokens) for i in chosen], batch_first=True, padding_value=-1)
-        # the first input is BOS, which has id 0
-        tokens = torch.nn.functional.pad(targets.clamp_min(0), (1, -1), value=0)
-        starts = torch.tensor([sequences[i].start for i in chosen]).unsqueeze(1)
-        # Padding after a sequence does not change it, because attention is causal.
-        of_ending = (targets >= 0) & (torch.arange(targets.shape[1]) >= starts)
-        logits = model.logits(model(tokens)[of_ending])
-        values = logits.gather(1, targets[of_ending].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
-        rows = of_ending.nonzero()[:, 0]
-        sums = torch.zeros(len(chosen)).index_add(0, rows, values)
-        result[torch.tensor(chosen)] = torch.stack([sums, of_ending.sum(1).float()], dim=1)
-    return result
-
-
 def measure(model: Transformer, reader: StoriesReader, items: Sequence[Item]) -> dict[str, Any]:
     """Returns the accuracies, and for each item whether it is right."""
     longest = model.config.trained_length - 1  # one position is for BOS
     sequences = [encode(reader.tokenizer, item.context, ending, longest) for item in items for ending in item.endings]
-    sums, counts = log_probabilities(model, sequences).view(len(items), ENDINGS, 2).unbind(2)
+    sums, counts = log_probabilities(model, sequences, BATCH).view(len(items), ENDINGS, 2).unbind(2)
     labels = torch.tensor([item.label for item in items])
     rights = ((sums / counts).argmax(1) == labels).tolist()
     share = fmean(rights)

@@ -1,33 +1,14 @@
-"""Probabilities of sentences against explicit sums, and the copy of BLiMP in the repository."""
+"""Accuracies on BLiMP by hand, and the copy of BLiMP in the repository."""
 
 import math
 from collections import Counter
 
 import pytest
-import torch
 
 from models.loading import own
 from models.storage.datasets import DATA
 from models.tasks.stories import StoriesReader
-from studies.zero_shot import blimp
-from studies.zero_shot.blimp import accuracy, log_probabilities, measure, read_pairs
-
-
-def test_a_sentences_probability_is_the_product_of_its_tokens(monkeypatch: pytest.MonkeyPatch):
-    """The probability of a sentence is the product of the probabilities of its tokens, computed one by one. Sentences
-    of several lengths are in one batch or in several."""
-    lab = own("stories-selective")
-    sentences = [lab.read(text).ids[1:] for text in ("The cat sat.", "A", "Once upon a time there was a dragon.")]
-    expected = []
-    for ids in sentences:
-        total = 0.0
-        for i, token in enumerate(ids):
-            hidden = lab.model(torch.tensor([[0, *ids[:i]]]))[0, -1]
-            total += math.log(float(lab.model.logits(hidden).softmax(-1)[token]))
-        expected.append(total)
-    assert log_probabilities(lab.model, sentences).tolist() == pytest.approx(expected, abs=1e-3)
-    monkeypatch.setattr(blimp, "BATCH", 1)
-    assert log_probabilities(lab.model, sentences).tolist() == pytest.approx(expected, abs=1e-3)
+from studies.zero_shot.blimp import accuracy, measure, read_pairs
 
 
 def test_the_pairs_are_evenly_of_all_paradigms():

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,23 +10,24 @@ import torch
 from models.loading import own
 from models.storage.datasets import DATA
 from models.tasks.stories import StoriesReader
-from studies.zero_shot import choices
-from studies.zero_shot.choices import ENDINGS, SETS, Item, encode, log_probabilities, measure, read_items
+from studies.zero_shot.choices import ENDINGS, SETS, Item, encode, measure, read_items
+from studies.zero_shot.sequences import log_probabilities
 
 
-def test_an_endings_probability_is_the_product_of_its_tokens_given_the_context(monkeypatch: pytest.MonkeyPatch):
+def test_an_endings_probability_is_the_product_of_its_tokens_given_the_context():
     """Sequences of several lengths in one batch have the same probabilities as single sequences without padding."""
     lab, tokenizer = own("stories-selective"), StoriesReader().tokenizer
     sequences = [encode(tokenizer, context, ending, 255) for context, ending in (
         ("The cat sat.", "It was happy."), ("Once upon a time there was a dragon.", "She"), ("He", "ran away, fast."))]
+    sequences.append(replace(sequences[0], start=0))  # a whole text, as of BLiMP
     expected = []
     for sequence in sequences:
         logits = lab.model.logits(lab.model(torch.tensor([[0, *sequence.tokens]]))[0]).log_softmax(-1)
         expected.append([sum(float(logits[i, sequence.tokens[i]]) for i in range(sequence.start, len(sequence.tokens))),
                          len(sequence.tokens) - sequence.start])
     for batch in (64, 1):
-        monkeypatch.setattr(choices, "BATCH", batch)
-        assert log_probabilities(lab.model, sequences).tolist() == [pytest.approx(row, abs=1e-3) for row in expected]
+        found = log_probabilities(lab.model, sequences, batch).tolist()
+        assert found == [pytest.approx(row, abs=1e-3) for row in expected]
 
 
 @pytest.mark.parametrize("context", ["The cat sat.", "a man", "Oh", "\"No!\" she said,"])
