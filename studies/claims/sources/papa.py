@@ -10,10 +10,9 @@ from scipy.stats import norm, rankdata
 
 from models.messages import N_, listed, message
 from studies.claims import tables
-from studies.claims.contrast import decide, largest
+from studies.claims.contrast import judged, largest
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Claim, Statement
-from studies.claims.statement_file import stated
 from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, Estimate, below, fact, of_one_training
 from studies.papa import results
 from studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
@@ -22,6 +21,7 @@ from studies.papa.results import Study, Task
 AVERAGE, MOST = 0.08, 0.20  # relative drops of the score in the source: mean and largest
 LITTLE = 0.02  # our limit of a "little" drop, because the source has curves and no number
 REDRAWS, FEW = 2000, 7  # number of resamples of the drops; up to FEW trainings, all permutations are enumerated
+EIGHTH = FRACTIONS.index(0.125)  # the orders are compared with this fraction of the heads computed
 CHANCE = 0.05  # significance level of the test of the rank correlation
 LIVE = ("1", "1/2", "1/8", "1/16", "0")  # fractions of the heads whose pattern is computed, as in the source
 
@@ -157,7 +157,7 @@ def _worst(evidence: Evidence, studies: Sequence[Study]) -> Estimate | None:
 def _gained(studies: Sequence[Study]) -> Estimate | None:
     """Returns by how much the mean score drops more in random orders, of the first model that was measured in both."""
     for study in studies:
-        tasks, count = _counted(study), study.counts[FRACTIONS.index(0.125)]
+        tasks, count = _counted(study), study.counts[EIGHTH]
         if found := _drop(study, tasks, *([task.at(order, count, study.heads) for task in tasks]
                                           for order in (RANDOM, LEARNED))):
             return found
@@ -192,15 +192,11 @@ def _average(evidence: Evidence, studies: Sequence[Study], shown: Sequence[Study
     checks = _where_heads_count(studies, [
         _by_seed(message(what, model=study.title), study.mean_drop_by_seed(LEARNED, study.heads), AVERAGE)
         for study in _needing(studies, AVERAGE)])
-    return stated(
+    return judged(
         "papa-average",
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.heads)))
                      for study in studies if not study.moment]),
-        decide("papa-average", _lost(evidence, studies, 1.0),
-               checks),
-        _rows(shown),
-        _drop_chart(studies),
-        _commands(studies))
+        _lost(evidence, studies, 1.0), checks, _rows(shown), _drop_chart(studies), _commands(studies))
 
 
 def _most(evidence: Evidence, studies: Sequence[Study], shown: Sequence[Study]) -> Statement:
@@ -220,18 +216,14 @@ def _most(evidence: Evidence, studies: Sequence[Study], shown: Sequence[Study]) 
     rows = [{N_("model"): study.title, N_("task"): message(task.title), N_("source"): message("20% at most"),
              N_("here"): _percent(task.drops(LEARNED, study.heads, study.heads))}
             for study in shown for task in study.tasks.values()]
-    return stated(
+    return judged(
         "papa-most",
         tables.each([
             (message("{model}, “{task}”", model=study.title, task=message(task.title)), _percent(drops))
             for study in studies if not study.moment for task, drops in [max(
                 ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
                 key=lambda pair: fmean(pair[1] or [-1.0]))]]),
-        decide("papa-most", _worst(evidence, studies),
-               checks),
-        rows or [{N_("model"): tables.NOTHING}],
-        chart,
-        _commands(studies))
+        _worst(evidence, studies), checks, rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies))
 
 
 def _half(evidence: Evidence, studies: Sequence[Study]) -> Statement:
@@ -243,13 +235,11 @@ def _half(evidence: Evidence, studies: Sequence[Study]) -> Statement:
              N_("all constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads)),
              N_("half pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.counts[1])),
              N_("all pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
-    return stated(
+    return judged(
         "papa-half",
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.counts[1])))
                      for study in studies if not study.moment]),
-        decide("papa-half", _lost(evidence, studies, 0.5),
-               checks),
-        rows or [{N_("model"): tables.NOTHING}],
+        _lost(evidence, studies, 0.5), checks, rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
                for key, way in ((LEARNED, message("half constant")), (REMOVED, message("half pruned")))], LITTLE, "2%"),
         _commands(studies))
@@ -267,7 +257,7 @@ def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: 
 
 def _paired(study: Study) -> list[float]:
     """Returns for each probe and random order the drop with the random order minus the drop with the learned order."""
-    count = study.counts[FRACTIONS.index(0.125)]
+    count = study.counts[EIGHTH]
     rows = [[random - learned for learned, random in zip(
         task.drops(LEARNED, count, study.heads), task.drops(RANDOM, count, study.heads), strict=False)]
         for task in study.tasks.values()]
@@ -280,23 +270,17 @@ def _order(every: Sequence[Study]) -> Statement:
     checks = [_by_seed(message("{model} loses less in the learned order", model=study.title),
                        [-difference for difference in _paired(study)], 0.0)
               for study in studies] or _missing(message("any model"))
-    rows = []
-    for study in studies:
-        count = study.counts[FRACTIONS.index(0.125)]
-        rows.append({N_("model"): study.title, N_("source"): tables.NOTHING,
-                     N_("learned order"): _percent(study.mean_drop_by_seed(LEARNED, count)),
-                     N_("random orders"): _percent(study.mean_drop_by_seed(RANDOM, count)),
-                     N_("pruned, learned order"): _percent(study.mean_drop_by_seed(REMOVED, count))})
-    return stated(
+    drops = [(study, {order: study.mean_drop_by_seed(order, study.counts[EIGHTH])
+                      for order in (LEARNED, RANDOM, REMOVED)}) for study in studies]
+    rows = [{N_("model"): study.title, N_("source"): tables.NOTHING, N_("learned order"): _percent(drop[LEARNED]),
+             N_("random orders"): _percent(drop[RANDOM]), N_("pruned, learned order"): _percent(drop[REMOVED])}
+            for study, drop in drops]
+    return judged(
         "papa-order",
-        tables.each([(study.title, message("{learned}, random {random}", learned=_percent(study.mean_drop_by_seed(
-            LEARNED, count)), random=_percent(study.mean_drop_by_seed(RANDOM, count))))
-            for study in studies for count in [study.counts[FRACTIONS.index(0.125)]]]),
-        decide("papa-order", _gained(studies),
-               checks),
-        rows or [{N_("model"): tables.NOTHING}],
-        _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
-               for study in studies
+        tables.each([(study.title, message("{learned}, random {random}", learned=_percent(drop[LEARNED]),
+                                           random=_percent(drop[RANDOM]))) for study, drop in drops]),
+        _gained(studies), checks, rows or [{N_("model"): tables.NOTHING}],
+        _dots([(study.title, which, drop[key]) for study, drop in drops
                for key, which in ((LEARNED, message("learned order")), (RANDOM, message("random orders")),
                                   (REMOVED, message("pruned, learned order")))], 0.0, ""),
         _commands(studies))
@@ -325,16 +309,12 @@ def _better(studies: Sequence[Study]) -> Statement:
                   message("mean score without changes"), alt=listed((
                       message("{name}: {score:.3f}, {drop:.1%}", name=study.title, score=quality, drop=drop)
                       for study, quality, drop in ranking.points), "; "), form=".0%") if ranking.points else None
-    return stated(
+    return judged(
         "papa-better",
         tables.NOTHING if check.outcome == UNKNOWN else message(
             "rank correlation {rank:.2f} of {n} trainings (p = {chance:.2f})", rank=ranking.rank, n=ranking.trainings,
             chance=ranking.chance),
-        decide("papa-better", _rank(check, ranking.trainings),
-               [check]),
-        rows or [{N_("model"): tables.NOTHING}],
-        chart,
-        _commands(studies))
+        _rank(check, ranking.trainings), [check], rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies))
 
 
 def _chance_of_order(ranked: results.Ranked) -> float:

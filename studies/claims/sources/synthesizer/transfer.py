@@ -9,10 +9,9 @@ from statistics import fmean
 
 from models.messages import N_, listed, message
 from studies.claims import tables
-from studies.claims.contrast import decide
+from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Statement
-from studies.claims.statement_file import stated
 from studies.claims.verdict import Estimate, Samples, below, differences, no_worse, of_one_training, of_values
 from studies.encoders import STEPS
 from studies.papa.tasks.corpora import CORPORA
@@ -46,8 +45,8 @@ def _judged(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: S
         sides = (_samples(encoders, kind, way), _samples(encoders, "softmax", way))
         checks.append(of_one_training(test(message(what, kind=titles[kind], way=message(WAY_WORDS[way])),
                                            differences(*(sides if kinds == ALONE else reversed(sides))))))
-    return stated(key, _ours(encoders, titles, kinds), decide(key, _tuned(encoders, kinds), checks),
-                  _rows(encoders, titles), _chart(encoders, titles), COMMAND)
+    return judged(key, _ours(encoders, titles, kinds), _tuned(encoders, kinds), checks, _rows(encoders, titles),
+                  _chart(encoders, titles), COMMAND)
 
 
 def _tuned(encoders: Mapping[str, Encoder], kinds: Sequence[str]) -> Estimate | None:
