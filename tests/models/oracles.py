@@ -206,13 +206,11 @@ def gates(module, x: Tensor) -> Tensor:
                          for text in x.double().tolist()], dtype=torch.float64)
 
 
-def torchs_attention(module, x: Tensor, bias: Tensor | None = None, with_keys: bool = True) -> Tensor:
+def torchs_attention(module, x: Tensor, bias: Tensor | None = None) -> Tensor:
     """Returns the output (B, N, C) of a layer, computed by torch's own attention in float64."""
     value = projected(x, module.value.weight, module.heads)
-    query = key = torch.zeros_like(value)
-    if with_keys:
-        query, key = (turn(projected(x, linear.weight, module.heads))
-                      for linear in (module.source.query, module.source.key))
+    query, key = (turn(projected(x, linear.weight, module.heads))
+                  for linear in (module.source.query, module.source.key))
     result = functional.scaled_dot_product_attention(query, key, value, bias, is_causal=module.causal and bias is None)
     return torch.cat(result.unbind(1), -1) @ module.output.weight.double().T
 

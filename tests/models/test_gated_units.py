@@ -1,10 +1,8 @@
 """Gated attention units follow their paper (Hua et al. 2022, arXiv 2202.10447).
 
-With the paper's weights relu(q·k / n)² the units equal FLASH-pytorch. With the weights of this project, relu(q·k / sqrt
-s)² / n (Su Jianlin, kexue 9019), they equal plain loops.
+With the paper's weights relu(q·k / n)² the units equal FLASH-pytorch. The weights of this project, relu(q·k / sqrt s)²
+/ n (Su Jianlin, kexue 9019), are compared with loops in test_attention.py.
 """
-
-import math
 
 import pytest
 import torch
@@ -60,67 +58,6 @@ def test_the_appendix_form_is_flash_pytorchs(without_rope: None, causal: bool, n
     expected = theirs(module, causal)(x)
     assert_close(output, expected, rtol=1e-4, atol=1e-4 * float(expected.std()))
     assert expected.std() > 0.01 and (records[0].live > 0).any()
-
-
-def test_the_two_forms_differ_by_a_constant_at_each_length(without_rope: None):
-    """The two forms have the factors 1 / n² and 1 / (n s), so their ratio is s / n."""
-    module = module_of("gau-relu2-mixed", causal=False)
-    for n in (3, 17):
-        x = inputs(n)
-        ours = module.normalise(module.scores(x, None))[0]
-        appendix = module.normalise(module.scores(x, None, torch.full((1, 1, 1), SHARED**0.5 / n)))[0]
-        assert_close(appendix, ours * SHARED / n, rtol=1e-4, atol=1e-7)
-
-
-def swish(x: float) -> float:
-    return x / (1 + math.exp(-x))
-
-
-def product(weight: list[list[float]], x: list[float]) -> list[float]:
-    return [math.fsum(w * value for w, value in zip(row, x, strict=True)) for row in weight]
-
-
-def turned(x: list[float], p: int) -> list[float]:
-    """Rotates the pairs (k, k + s/2) of x by RoPE, with the angle p 10000^(-2k/s) at position p."""
-    half = len(x) // 2
-    result = [0.0] * len(x)
-    for k in range(half):
-        angle = p * 10_000.0 ** (-k / half)
-        result[k] = x[k] * math.cos(angle) - x[k + half] * math.sin(angle)
-        result[k + half] = x[k] * math.sin(angle) + x[k + half] * math.cos(angle)
-    return result
-
-
-@pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("attention", UNITS)
-def test_our_form_in_loops(attention: str, causal: bool):
-    """The output equals loops over single entries in Python's floats, computed from the layer's input."""
-    module = module_of(attention, causal)
-    x = inputs(5, 1)
-    state = {name: tensor.double().tolist() for name, tensor in module.state_dict().items()}
-    rows = x[0].double().tolist()
-    n, s = len(rows), SHARED
-    gates, values = ([[swish(v) for v in product(state[f"{name}.weight"], row)] for row in rows]
-                     for name in ("gate", "value"))
-    z = [[swish(v) for v in product(state["source.shared.weight"], row)] for row in rows]
-    query, key = ([turned([g * v + b for g, v, b in zip(state["source.scale"][i], row, state["source.shift"][i],
-                                                        strict=True)], p)
-                   for p, row in enumerate(z)] for i in (0, 1))
-    divisors = {"gau-relu2": 64, "gau-relu2-mixed": n,
-                "gau-relu2-learned": math.exp(state.get("log_divisor", 0))}
-    for i in range(n):
-        seen = range(i + 1 if causal else n)
-        raw = [math.fsum(a * b for a, b in zip(query[i], key[j], strict=True)) / math.sqrt(s) for j in seen]
-        if attention in divisors:
-            weights = [max(0.0, score) ** 2 / divisors[attention] for score in raw]
-        else:
-            factor = math.log(len(seen), 512) if attention == "gau-log-n" else 1.0
-            exponentials = [math.exp(factor * score) for score in raw]
-            weights = [e / math.fsum(exponentials) for e in exponentials]
-        mixed = [math.fsum(w * values[j][e] for w, j in zip(weights, seen, strict=True)) for e in range(2 * WIDTH)]
-        expected = product(state["output.weight"], [u * o for u, o in zip(gates[i], mixed, strict=True)])
-        found = module(x, None)[0, i]
-        assert_close(found.double(), torch.tensor(expected, dtype=torch.float64), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("attention", [name for name in UNITS if "relu2" in name])

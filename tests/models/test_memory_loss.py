@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from oracles import selective
 from tiny import make_model, random_ids
 from torch import Tensor
-from torch.testing import assert_close
 
 from models.nets.attention.base import Record
 from models.nets.attention.selective import memory_in_use
@@ -39,22 +38,6 @@ def by_loops(layers: list[Tensor], tau: float) -> float:
 @given(masks, st.sampled_from([0.5, 1.0, 2.0]))
 def test_memory_in_use_by_loops(layers: list[Tensor], tau: float):
     assert memory_in_use(layers, tau).item() == pytest.approx(by_loops(layers, tau), rel=1e-4, abs=1e-6)
-
-
-def test_memory_of_simple_masks():
-    """The need is full if no key is masked, and 0 if every key is masked. It is half if the last query masks half of
-    its keys."""
-    assert memory_in_use([torch.zeros(3, 6, 6)] * 2).item() == pytest.approx(1)
-    assert memory_in_use([torch.full((3, 6, 6), 9.0)] * 2).item() == pytest.approx(0)
-    mask = torch.zeros(1, 6, 6)
-    mask[:, 3:, :3] = 5.0
-    assert memory_in_use([mask]).item() == pytest.approx(3 / 6)  # query 3 needs 3 keys, and query 6 does too
-    assert memory_in_use([mask, torch.zeros(1, 6, 6)]).item() == pytest.approx((3 + 6) / (2 * 6))
-
-
-def test_entries_above_the_diagonal_do_not_count():
-    mask = torch.rand(2, 7, 7, generator=torch.Generator().manual_seed(1))
-    assert_close(memory_in_use([mask + 50 * torch.ones(7, 7).triu(1)]), memory_in_use([mask.tril()]))
 
 
 def test_memory_of_a_model():

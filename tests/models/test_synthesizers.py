@@ -1,17 +1,16 @@
 """Synthesizers follow their paper (Tay et al. 2020, arXiv 2005.00743, section 3).
 
-The types are compared by algebra with each other, with loops in float64, and with torch's attention. The loops over
-heads are in oracles.py.
+Tables, their limits, initial values and gradients. The formulas of the types are compared with loops in float64 in
+test_attention.py.
 """
 
-import math
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import SOURCES, position, source_scores, torchs_attention
+from oracles import position
 from tiny import HEADS, WIDTH, make_config, make_lab, make_model, random_ids, trace_of, with_attention
 from torch.testing import assert_close
 
@@ -19,12 +18,10 @@ from models.errors import InputError
 from models.generate.sampling import generator
 from models.lab import run, run_prompt
 from models.nets.attention import TYPES
-from models.nets.attention.base import causal_mask
-from models.nets.attention.dense import DenseScores, sinusoids
-from models.nets.attention.factorized_dense import FactorizedDenseScores, factors_of, products
+from models.nets.attention.dense import sinusoids
+from models.nets.attention.factorized_dense import factors_of
 from models.nets.attention.factorized_random import FactorizedTable
 from models.nets.attention.fixed_random import FixedTable
-from models.nets.attention.random import Table
 from models.nets.attention.rotary import rotary_table
 from models.tasks.assignment import AssignmentReader
 from models.tasks.base import Batch
@@ -50,37 +47,6 @@ def test_which_types_have_tables():
     assert set(LIMITED) == {*PURE, "random-dense", "dense-softmax", "random-softmax"}
 
 
-# Types without queries and keys.
-
-@pytest.mark.parametrize("attention", LIMITED)
-@pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("n", [1, 5, N])
-def test_attention_with_zero_queries_and_these_logits(attention: str, causal: bool, n: int):
-    """The output equals torch's attention with queries and keys of zero and the synthesized scores as its bias."""
-    module, x = module_of(attention, causal), inputs(n)
-    bias = source_scores(module.source, x)
-    if causal:
-        bias = bias.masked_fill(causal_mask(n), -math.inf)
-    output = module(x, rotary_table(n, D))
-    assert_close(output.double(), torchs_attention(module, x, bias, with_keys=False), rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("attention", PURE)
-def test_weights_do_not_depend_on_the_keys(attention: str):
-    """If the last token changes, the weights of all other queries do not change. For random types the weights of the
-    last query do not change either. Mixtures with q·k depend on the keys. No causal mask is used."""
-    module, x = module_of(attention, causal=False), inputs()
-    other = x.clone()
-    other[:, -1] += 1
-    weights = [module.normalise(module.scores(each, None))[0] for each in (x, other)]
-    assert_close(weights[0][:, :, :-1], weights[1][:, :, :-1], rtol=1e-5, atol=1e-6)
-    changed = (weights[0] - weights[1]).abs().max() > 0.01
-    assert changed == ("dense" in attention)
-    mixture = module_of("random-softmax", causal=False)
-    weights = [mixture.normalise(mixture.scores(each, rotary_table(N, D)))[0] for each in (x, other)]
-    assert (weights[0] - weights[1])[:, :, :-1].abs().max() > 0.01
-
-
 @pytest.mark.parametrize("attention", LIMITED)
 def test_a_text_longer_than_the_tables_has_no_weights(attention: str):
     module = module_of(attention)
@@ -95,22 +61,6 @@ def test_other_types_have_no_limit(attention: str):
     assert model.longest is None and model(random_ids(1, N)).isfinite().all()
 
 
-# The random type.
-
-@pytest.mark.parametrize("attention", ["random", "fixed-random"])
-@pytest.mark.parametrize("n", [1, 7, N])
-def test_random_is_the_softmax_of_its_table(attention: str, n: int):
-    """For every text the weights are the softmax of the upper left corner of the table R, row by row in float64."""
-    module = module_of(attention)
-    weights = module.normalise(module.scores(inputs(n), None))[0]
-    table = module.source.table.double().tolist()
-    for head in range(HEADS):
-        for i in range(n):
-            row = [math.exp(table[head][i][j]) for j in range(i + 1)]
-            expected = [value / sum(row) for value in row] + [0.0] * (n - i - 1)
-            assert weights[0, head, i].tolist() == pytest.approx(expected, rel=1e-4, abs=1e-7)
-
-
 def test_the_table_is_not_overwritten_by_the_mask():
     """Masking of scores works in place, but does not change the table. Otherwise the table would contain -inf for the
     next text."""
@@ -120,17 +70,6 @@ def test_the_table_is_not_overwritten_by_the_mask():
         first, second = (module(inputs(), rotary_table(N, D)) for _ in range(2))
         assert_close(module.state_dict(), before, **EXACTLY)
         assert_close(first, second, **EXACTLY)
-
-
-def test_a_factorised_table_of_full_rank_is_the_random_synthesizer(monkeypatch: pytest.MonkeyPatch):
-    """With k = N, R1 = identity and R2 = R^T, the factorised random type equals the random type (section 3.4)."""
-    monkeypatch.setattr("models.nets.attention.factorized_random.RANK", N)
-    table = Table(make_config("random", length=N))
-    factorised = FactorizedTable(make_config("factorized-random", length=N))
-    factorised.query_table.data.copy_(torch.eye(N))
-    factorised.key_table.data.copy_(table.table.transpose(-1, -2))
-    for n in (1, 5, N):
-        assert_close(factorised(inputs(n), None, 1.0), table(inputs(n), None, 1.0), **EXACTLY)
 
 
 def test_a_factorised_table_has_rank_8():
@@ -174,43 +113,6 @@ def test_the_position_code_is_that_of_the_first_transformer():
     assert_close(sinusoids(200, WIDTH), expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("n", [1, 5, N])
-@pytest.mark.parametrize("source_type", [DenseScores, FactorizedDenseScores])
-def test_dense_by_loops_over_heads(source_type: type, n: int):
-    """Each head uses its own rows of W1 and its own W2."""
-    source = module_of("dense" if source_type is DenseScores else "factorized-dense").source
-    assert type(source) is source_type
-    expected = SOURCES[source_type.__name__](source, inputs(n))
-    assert_close(source(inputs(n), None, 1.0).double(), expected, rtol=1e-4, atol=1e-4)
-    assert expected.std() > 0.5
-
-
-def test_dense_reduces_to_a_dot_product():
-    """With W1 = identity, W2 = transpose of the keys and b2 = 0, the scores are x·k in each head. x + position is
-    positive, so relu changes nothing. This is dot-product attention whose queries are x."""
-    source = DenseScores(make_config("dense", length=N))
-    keys = torch.randn(HEADS, N, D, generator=torch.Generator().manual_seed(2))
-    source.hidden.linear.weight.data.copy_(torch.eye(WIDTH))
-    source.hidden.linear.bias.data.zero_()
-    source.positions.weight.data.copy_(keys.transpose(-1, -2))
-    source.positions.bias_table.data.zero_()
-    x = inputs().abs() + 1  # positional encodings are at least -1
-    queries = (x + torch.tensor([position(p, WIDTH) for p in range(N)])).unflatten(-1, (HEADS, D)).transpose(1, 2)
-    assert (queries > 0).all()
-    expected = torch.einsum("bhid,hjd->bhij", queries, keys)
-    assert_close(source(x, None, 1.0), expected, rtol=1e-4, atol=1e-4)
-    value = torch.randn(3, HEADS, N, D)
-    theirs = torch.nn.functional.scaled_dot_product_attention(queries, keys.expand(3, -1, -1, -1), value, scale=1.0)
-    assert_close(source(x, None, 1.0).softmax(-1) @ value, theirs, rtol=1e-4, atol=1e-4)
-
-
-def test_a_dense_synthesizer_distinguishes_positions():
-    """The same vector at every position gives different scores, because a positional encoding is added."""
-    source = module_of("dense").source
-    scores = source(inputs(1).expand(-1, N, -1), None, 1.0)
-    assert all((scores[:, :, i] - scores[:, :, i - 1]).abs().max() > 0.1 for i in range(1, N))
-
-
 # The factorised dense type.
 
 @given(st.integers(1, 2000))
@@ -218,37 +120,6 @@ def test_factors_are_as_near_to_each_other_as_can_be(n: int):
     a, b = factors_of(n)
     assert a * b == n and a <= b
     assert all(n % other for other in range(a + 1, b))
-
-
-@given(st.integers(1, 8), st.integers(1, 8), st.data())
-def test_one_hot_factors_hit_exactly_one_key(a: int, b: int, data: st.DataObject):
-    """One-hot factors at p and q select key q a + p and no other key. All pairs together select every key once."""
-    p, q = data.draw(st.integers(0, a - 1)), data.draw(st.integers(0, b - 1))
-    scores = products(torch.eye(a)[p], torch.eye(b)[q])
-    assert scores.nonzero().flatten().tolist() == [q * a + p] and scores.sum() == 1
-    every = products(torch.eye(a)[:, None, :], torch.eye(b)[None])
-    assert_close(every.sum((0, 1)), torch.ones(a * b), **EXACTLY)
-
-
-@given(st.integers(1, 8), st.integers(1, 8))
-def test_each_product_of_factors_belongs_to_one_key(a: int, b: int):
-    """Each pair of factors belongs to one key, and each key has the product of its pair."""
-    tiled, interleaved = [2.0**p for p in range(a)], [2.0 ** (a * q) for q in range(b)]
-    scores = products(torch.tensor(tiled, dtype=torch.float64), torch.tensor(interleaved, dtype=torch.float64)).tolist()
-    assert len(set(scores)) == len(scores) == a * b
-    assert sorted(scores) == sorted(one * other for one in tiled for other in interleaved)
-
-
-@pytest.mark.parametrize("hit", range(N))
-def test_a_whole_layer_can_look_at_any_key(hit: int):
-    """With W2 = 0 and large one-hot biases, all weights of a layer are on one key."""
-    module = module_of("factorized-dense", causal=False)
-    a, b = factors_of(N)
-    for part, entry, size in ((module.source.tiled, hit % a, a), (module.source.interleaved, hit // a, b)):
-        part.weight.zero_()
-        part.bias_table.copy_(20 * torch.eye(size)[entry])
-    weights = module.normalise(module.scores(inputs(), None))[0]
-    assert_close(weights[..., hit], torch.ones(3, HEADS, N))
 
 
 def test_a_fresh_factorised_dense_layer_learns():
@@ -265,33 +136,6 @@ def test_a_fresh_factorised_dense_layer_learns():
 
 MIXTURES = {"random-dense": ("random", "dense"), "dense-softmax": ("dense", "softmax"),
             "random-softmax": ("random", "softmax")}
-
-
-@pytest.mark.parametrize("attention", MIXTURES)
-@pytest.mark.parametrize("part", [0, 1])
-def test_a_mixture_reduces_to_either_part(attention: str, part: int):
-    """With alpha = (1, 0) or (0, 1) a mixture equals one of its parts with the same parameters."""
-    module, alone = module_of(attention), module_of(MIXTURES[attention][part])
-    module.source.mixing_table.copy_(torch.tensor([0.0, 0.0]).index_fill(0, torch.tensor([part]), 200.0))
-    assert module.source.alpha.tolist() == [1.0 - part, float(part)]
-    alone.source.load_state_dict(module.source.parts[part].state_dict())
-    alone.value.load_state_dict(module.value.state_dict())
-    alone.output.load_state_dict(module.output.state_dict())
-    x, rotary = inputs(), rotary_table(N, D)
-    assert_close(module(x, rotary), alone(x, rotary), rtol=1e-5, atol=1e-5)
-
-
-@given(st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=2))
-def test_a_mixtures_scores_are_the_weighted_sum(a: list[float]):
-    """The scores before the softmax are the sum of both parts' scores, weighted by alpha. alpha = exp(a) / sum exp(a),
-    so it sums to 1."""
-    source = module_of("random-softmax").source
-    source.mixing_table.copy_(torch.tensor(a))
-    assert float(source.alpha.sum()) == pytest.approx(1) and (source.alpha > 0).all()
-    x, rotary = inputs(count=1), rotary_table(N, D)
-    shares = [math.exp(value) / sum(map(math.exp, a)) for value in a]
-    expected = sum(share * part(x, rotary, 1.0) for share, part in zip(shares, source.parts, strict=True))
-    assert_close(source(x, rotary, 1.0), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_fresh_mixture_is_half_and_half_and_learns_its_alpha():
