@@ -13,7 +13,6 @@ Streamlit's own code raises exceptions at forged values of widgets, in the sende
 import argparse
 import asyncio
 import contextlib
-import http.client
 import json
 import logging
 import re
@@ -23,8 +22,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
+import httpx2
 import hypothesis
 import websockets
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -214,6 +214,7 @@ class Walk:
         self._socket: Any = None
         self._problem: Exception | None = None
         self._ready = asyncio.Event()
+        self._http = httpx2.AsyncClient(base_url=address, timeout=PATIENCE)
 
     async def case(self, case: list[Step]) -> None:
         """Sends the messages of one case, and returns soon after the server has read them."""
@@ -224,7 +225,9 @@ class Walk:
         for step in case:
             self.sent += 1
             if step[0] in ("post", "events"):
-                self.statuses[await asyncio.to_thread(self._post, self.page.body(step))] += 1
+                answer = await self._http.post(f"/lab/visits/{self.page.visit or 'x'}/events",
+                                               content=self.page.body(step))
+                self.statuses[answer.status_code] += 1
                 continue
             try:
                 await self._socket.send(self.page.message(step))
@@ -279,14 +282,6 @@ class Walk:
             self._problem = error
         finally:
             self._ready.set()
-
-    def _post(self, body: bytes) -> int:
-        connection = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=PATIENCE)
-        with contextlib.closing(connection):
-            connection.request("POST", f"/lab/visits/{self.page.visit or 'x'}/events", body)
-            answer = connection.getresponse()
-            answer.read()
-            return answer.status
 
 
 async def neighbour(address: str, record: Record, stop: asyncio.Event) -> None:

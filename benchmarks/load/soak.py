@@ -20,14 +20,13 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import websockets
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -67,32 +66,16 @@ class Visitor:
 
     def __init__(self, site: str, record: Record) -> None:
         self.site, self.record = site, record
-        self.cookies: dict[str, str] = {}
+        # a new connection for each request, because a balancer may close an idle one at any time
+        self.http = httpx2.AsyncClient(base_url=site, timeout=PATIENCE, follow_redirects=True,
+                                       limits=httpx2.Limits(max_keepalive_connections=0))
         # the address of the last request, and the expected address in the browser's address bar
         self.address: tuple[str, str] = ("", "")
 
-    async def page(self, path: str = "/") -> tuple[int, bytes]:
-        """Sends an HTTP request with the visitor's cookies and stores new cookies."""
-        return await asyncio.to_thread(self._page, path)
-
-    def _page(self, path: str) -> tuple[int, bytes]:
-        request = urllib.request.Request(self.site + path, headers={"Cookie": self._cookie_line()})
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as response:
-                for line in response.headers.get_all("Set-Cookie") or ():
-                    name, _, value = line.split(";")[0].partition("=")
-                    self.cookies[name] = value
-                return response.status, response.read()
-        except urllib.error.HTTPError as error:
-            return error.code, b""
-
-    def _cookie_line(self) -> str:
-        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-
     def connected(self) -> websockets.connect:
         """Opens a websocket as the browser does."""
-        return connected(self.site, additional_headers={"Cookie": self._cookie_line()}, open_timeout=5,
-                         ping_interval=None)
+        cookies = "; ".join(f"{name}={value}" for name, value in self.http.cookies.items())
+        return connected(self.site, additional_headers={"Cookie": cookies}, open_timeout=5, ping_interval=None)
 
     def check(self, page: Sequence[ForwardMsg], when: str) -> str:
         """Records the errors of a response, and returns the id of the visit."""
@@ -106,7 +89,7 @@ class Visitor:
     async def visit(self, states: dict[str, str], every: float, stop: float, may_be_lost: bool) -> None:
         """Opens random links until the time `stop`, and reconnects after lost connections."""
         await asyncio.sleep(random.uniform(0, every))
-        await self.page()
+        await self.http.get("/")
         lost: float | None = None
         while time.perf_counter() < stop:
             try:
@@ -116,7 +99,7 @@ class Visitor:
                         self.record.back.append(time.perf_counter() - lost)
                         lost = None
                     await self._act(socket, states, every, stop)
-            except (OSError, TimeoutError, websockets.WebSocketException) as error:
+            except (OSError, TimeoutError, httpx2.TransportError, websockets.WebSocketException) as error:
                 lost = lost or time.perf_counter()
                 if not may_be_lost or time.perf_counter() - lost > RECOVERY:
                     self.record.errors.append(f"cut off: {error!r}"[:160])
@@ -128,8 +111,8 @@ class Visitor:
         pause = 0.5
         while time.perf_counter() - lost < RECOVERY:
             await asyncio.sleep(random.uniform(pause, 2 * pause))
-            with suppress(OSError):
-                if (await self.page("/_stcore/health"))[0] == 200:
+            with suppress(httpx2.TransportError):
+                if (await self.http.get("/_stcore/health")).status_code == 200:
                     return
             pause = min(2 * pause, 30.0)
 
@@ -143,10 +126,10 @@ class Visitor:
             self.record.times.append((time.perf_counter() - began) * 1e3)
             visit = self.check(page, "answer")
             if visit and random.random() < DOWNLOADS:
-                status, content = await self.page(f"/lab/visits/{visit}/files/all.csv")
+                download = await self.http.get(f"/lab/visits/{visit}/files/all.csv")
                 self.record.downloads += 1
-                if status != 200 or not content:
-                    self.record.errors.append(f"download: {status}")
+                if download.status_code != 200 or not download.content:
+                    self.record.errors.append(f"download: {download.status_code}")
             await asyncio.sleep(random.expovariate(1 / every))
 
 
@@ -176,22 +159,16 @@ def replicas(process: subprocess.Popen[bytes]) -> list[int]:
 
 async def watched(metrics: list[str], record: Record, began: float, stop: float, every: float = 10.0) -> None:
     """Records the memory of each replica at intervals."""
-    while time.perf_counter() < stop:
-        samples = []
-        for url in metrics:
-            text = await asyncio.to_thread(_text, url)
-            match = re.search(r'memory_bytes\{what="process"\} (\S+)', text)
-            samples.append(float(match[1]) if match else 0.0)
-        record.memory.append((time.perf_counter() - began, samples))
-        await asyncio.sleep(every)
-
-
-def _text(url: str) -> str:
-    try:
-        with urllib.request.urlopen(url, timeout=5) as response:
-            return response.read().decode()
-    except OSError:
-        return ""
+    async with httpx2.AsyncClient() as http:
+        while time.perf_counter() < stop:
+            samples = []
+            for url in metrics:
+                match = None
+                with suppress(httpx2.TransportError):
+                    match = re.search(r'memory_bytes\{what="process"\} (\S+)', (await http.get(url)).text)
+                samples.append(float(match[1]) if match else 0.0)
+            record.memory.append((time.perf_counter() - began, samples))
+            await asyncio.sleep(every)
 
 
 async def killed(process: subprocess.Popen[bytes], every: float, stop: float) -> int:
@@ -208,13 +185,11 @@ async def killed(process: subprocess.Popen[bytes], every: float, stop: float) ->
 
 async def soak(port: int, visitors: int, minutes: float, every: float, kill_every: float) -> dict[str, Any]:
     """Runs the soak test."""
-    # 64 threads, so that waiting visitors do not block other visitors
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(64))
     states, record = links(2000), Record()
     with hosted(port) as (site, process, metrics):
+        people = [Visitor(site, record) for _ in range(visitors)]
         began = time.perf_counter()
         stop = began + 60 * minutes
-        people = [Visitor(site, record) for _ in range(visitors)]
         kills = asyncio.create_task(killed(process, kill_every, stop)) if kill_every else None
         watching = asyncio.create_task(watched(metrics, record, began, stop))
         await asyncio.gather(*(person.visit(states, every, stop, bool(kill_every)) for person in people))

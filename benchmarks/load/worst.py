@@ -8,10 +8,10 @@ import asyncio
 import json
 import random
 import time
-import urllib.error
-import urllib.request
 from typing import Any
 from urllib.parse import urlencode
+
+import httpx2
 
 import models
 from benchmarks.load.client import exceptions, header, open_link
@@ -50,14 +50,14 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
     course: list[int] = []
 
     async def act(person: Visitor) -> None:
-        await person.page()
+        await person.http.get("/")
         async with person.connected() as socket:
             while time.perf_counter() < stop:
                 page = await open_link(socket, worst_link(draw), PATIENCE)
                 record.checked += 1
                 record.errors.extend(exceptions(page))
                 visit = header(page, "bar").get("visit", "")
-                while time.perf_counter() < stop and await asyncio.to_thread(_written, address, visit) == 429:
+                while time.perf_counter() < stop and await _written(person.http, visit) == 429:
                     await asyncio.sleep(1.0)
 
     async def watch() -> None:
@@ -74,17 +74,12 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
             "MB afterwards": round(resident(process, "VmRSS") / 1e6)}
 
 
-def _written(address: str, visit: str) -> int:
+async def _written(http: httpx2.AsyncClient, visit: str) -> int:
     """Asks for the text that an encoder-decoder writes, as the Lab does after its first page; returns the status."""
     sequence = time.time_ns() // 10**6
-    body = json.dumps({"seen": 0, "events": [{"key": "lab", "type": "written", "sequence": sequence}]})
-    try:
-        request = urllib.request.Request(f"{address}/lab/visits/{visit}/events", body.encode(), method="POST")
-        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
-            response.read()
-            return int(response.status)
-    except urllib.error.HTTPError as error:
-        return error.code
+    event = {"key": "lab", "type": "written", "sequence": sequence}
+    answer = await http.post(f"/lab/visits/{visit}/events", json={"seen": 0, "events": [event]}, timeout=PATIENCE)
+    return answer.status_code
 
 
 def main() -> None:
