@@ -27,7 +27,7 @@ YES, NO, UNCLEAR, UNKNOWN = "yes", "no", "unclear", "unknown"
 
 LEVEL = 0.05  # error rate of each one-sided test, and false discovery rate over all statements
 FEWEST = 3  # smallest number of trainings with different seeds for the verdict `holds`
-TEXTS = 50  # number of texts in the smallest sample; its degrees of freedom are used for every sample
+TEXTS = 50  # number of texts in the smallest sample; its 49 degrees of freedom are used for every sample
 TOLERANCE = 0.01  # the margin of `no worse`: 1% of perplexity, or one point of accuracy
 
 Samples = Mapping[int, Mapping[int, float]]  # steps -> seed -> value
@@ -87,7 +87,7 @@ class Estimate:
     Attributes:
         value: mean over seeds.
         error, freedom: standard error over seeds and its degrees of freedom.
-        texts, texts_freedom: standard error due to the sampling of texts, and its degrees of freedom.
+        texts: standard error due to the sampling of texts.
         trainings: number of trainings with different seeds; 0 if no training is involved.
         steps: steps of these trainings.
         shorter: the estimate after a shorter training.
@@ -100,12 +100,11 @@ class Estimate:
     trainings: int = 1
     steps: int = 0
     shorter: Estimate | None = None
-    texts_freedom: int = TEXTS
 
     def half(self, level: float = LEVEL) -> float:
         """Returns the half-width of the interval whose limits each have this error rate."""
         student = -float(special.stdtrit(self.freedom, level)) if math.isfinite(self.freedom) else stats.norm.isf(level)
-        return math.hypot(student * self.error, -float(special.stdtrit(self.texts_freedom, level)) * self.texts)
+        return math.hypot(student * self.error, -float(special.stdtrit(TEXTS - 1, level)) * self.texts)
 
     def p_above(self, limit: float) -> float:
         """Returns the one-sided p-value of "the true value is above the limit"."""
@@ -161,7 +160,7 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
     mean = of_values(values, texts=texts)
     if mean is None:
         return Check(what, UNCLEAR, 1, steps, value, limit=limit)
-    mean = replace(mean, value=value, texts_freedom=TEXTS - 1)
+    mean = replace(mean, value=value)
     half = mean.half()
     outcome = YES if value < limit - half else NO if value > limit + half else UNCLEAR
     later = max((count for count in samples if count > steps and samples[count]), default=0)
