@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy
 from numpy import ndarray
@@ -11,9 +10,9 @@ from numpy import ndarray
 from models.analysis.answer.head_attribution import HeadAttribution
 from models.analysis.answer.logit_lens import LogitLens
 from models.kind import SELF
-from models.trace import Trace, fixed
+from models.trace import Trace
 
-ANSWERS = 4  # number of tokens of a Picture's prediction
+ANSWERS = 4  # number of tokens of the prediction
 PREFIX = 4  # bytes of the length before each part of `joined`
 
 
@@ -53,45 +52,6 @@ class Moment:
                 "heads": self.contributions.heads[SELF].round(2).tolist(),
                 "rest": {name: round(value, 2) for name, value in self.contributions.rest.items()}}
         return json.dumps(head, separators=(",", ":")).encode() + b"\n" + triangles(self.trace.weights[SELF])
-
-
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """The content of a packed moment.
-
-    Attributes:
-        step, loss, accuracy: as in Moment.
-        patterns: (L, H, N, N) uint8, round(255 · sqrt(weight)).
-        answer: (token, probability) of the most probable tokens.
-        lens: for the embedding and each layer: its top token, the probability of this token, and the probability of the
-            final answer.
-        heads: (L, H) contributions to the logit of the predicted token.
-        rest: name of the part -> contribution.
-    """
-
-    step: int
-    loss: float
-    accuracy: float
-    patterns: ndarray
-    answer: tuple[tuple[str, float], ...]
-    lens: tuple[tuple[str, float, float], ...]
-    heads: ndarray
-    rest: dict[str, float]
-
-
-def unpacked(data: bytes) -> Picture:
-    """Returns the content of `Moment.packed`; damaged bytes raise ValueError."""
-    line, _, body = data.partition(b"\n")
-    head: dict[str, Any] = json.loads(line)
-    layers, heads = head["shape"]
-    n = head["tokens"]
-    rows, columns = numpy.tril_indices(n)
-    patterns = numpy.zeros((layers, heads, n, n), numpy.uint8)
-    patterns[:, :, rows, columns] = numpy.frombuffer(body, numpy.uint8).reshape(layers, heads, -1)
-    return Picture(head["step"], head["loss"], head["accuracy"], fixed(patterns),
-                   tuple((token, share) for token, share in head["answer"]),
-                   tuple((token, first, last) for token, first, last in head["lens"]),
-                   fixed(numpy.array(head["heads"])), head["rest"])
 
 
 def triangles(weights: ndarray) -> bytes:

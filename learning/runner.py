@@ -215,11 +215,3 @@ class Runner:
                     runs.remove(run)
             self._runs = {owner: other for owner, other in self._runs.items() if other is not run}
             self._changed.notify_all()
-
-    def stop_all(self) -> None:
-        """Stops all runs and waits until their processes are gone."""
-        with self._changed:
-            runs = [*self._waiting, *self._running]
-            for run in runs:
-                run.stop()
-            self._changed.wait_for(lambda: not self._waiting and not self._running)

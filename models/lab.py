@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from models.errors import InputError
 from models.generate.sampling import GREEDY, Sampling
-from models.kind import TARGET, Kind, policies_of, shape_of
+from models.kind import Kind, policies_of, shape_of
 from models.messages import message
 from models.plan import TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
@@ -196,20 +196,11 @@ def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
     return lab.run(prompt, [plan])[0]
 
 
-def predicting_positions(prompt: Prompt, kind: Kind, target: int = 0) -> range | tuple[int, ...]:
-    """Returns the positions at which the model predicts a token.
+def predicting_positions(prompt: Prompt, kind: Kind) -> range | tuple[int, ...]:
+    """Returns the positions at which a model of one text predicts a token: all of a causal text, else the masked ones.
 
-    These are all positions of a causal or decoder sequence, and the masked positions of other sequences.
-
-    Args:
-        kind: the block that reads the predicting token sequence.
-        target: number of tokens of the decoder's sequence.
-
-    Raises:
-        InputError: the text of a masked model contains no masked word.
+    Raises InputError if the text of a masked model contains no masked word.
     """
-    if kind.query_row == TARGET:
-        return range(target)
     if kind.causal:
         return range(len(prompt.ids))
     if not prompt.predict_at:
@@ -220,8 +211,7 @@ def predicting_positions(prompt: Prompt, kind: Kind, target: int = 0) -> range |
 def position_among(position: int, predicting: Sequence[int], count: int) -> int:
     """Returns a position in a sequence of `count` tokens; a negative `position` indexes `predicting` from its end.
 
-    Raises:
-        InputError: there is no such position.
+    Raises InputError if there is no such position.
     """
     if -len(predicting) <= position < 0:
         return predicting[position]

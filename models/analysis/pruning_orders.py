@@ -64,8 +64,3 @@ def pruned(plan: HeadPlan, order: Order, left: int) -> HeadPlan:
 def left_of(plan: HeadPlan, order: Order) -> int:
     """Returns the number of heads of the order that the plan does not prune."""
     return sum(plan.state(*address).gate > 0 for address in order)
-
-
-def follows(plan: HeadPlan, order: Order) -> bool:
-    """Returns True if the plan is the result of `pruned` for some number of heads."""
-    return pruned(plan, order, left_of(plan, order)) == plan

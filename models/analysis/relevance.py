@@ -48,7 +48,7 @@ class HeadRelevance:
 
     Attributes:
         heads: block -> relevance (L, H) in logits, summed over the positions of the head's output.
-        rows: token sequence (TEXT, TARGET) -> relevance (N,) of the embedded tokens.
+        rows: token sequence (TEXT, TARGET) -> relevance (N,) of the embedded tokens; all of them sum to `total`.
         total: the logit of `token`, or the logit of `token` minus the logit of `against`.
         token, against: token ids; `against` is None for a single logit.
         position: position in the predicting token sequence.
@@ -60,11 +60,6 @@ class HeadRelevance:
     token: int
     against: int | None
     position: int
-
-    @property
-    def arrived(self) -> float:
-        """The relevance of all embeddings; equal to `total` if relevance is conserved."""
-        return float(sum(values.sum() for values in self.rows.values()))
 
     @property
     def nbytes(self) -> int:

@@ -7,6 +7,7 @@ A fact is a dictionary: "says" is the claim in the lesson's words, and "measure"
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -16,13 +17,14 @@ from app.panels.choice.card import card_of
 from app.state.lab_state import LabState
 from app.state.lessons.lesson_files import Step
 from app.state.link import read_query
-from learning.moment import Picture, unpacked
 from learning.recorded import recording
 from learning.tasks import TASKS as LEARNED_TASKS
 from models import HeadPlan, Trace
-from models.analysis.answer.head_patching import HeadPatching, head_patching
+from models.analysis.answer.head_patching import HeadPatching, patching_of
+from models.lab import read
 from models.trace import entropy, row_entropy
 from studies import store
+from tests.learning.pictures import unpacked
 
 Fact = Mapping[str, Any]
 
@@ -138,7 +140,8 @@ def _longest(state: LabState, head: bool) -> list[str]:
 
 @functools.lru_cache(16)
 def _patching(state: LabState) -> HeadPatching:
-    return head_patching(models.load(state.model), state.text, state.source)
+    lab = models.load(state.model)
+    return patching_of(lab, read(lab, state.text, state.source))
 
 
 def _moved(state: LabState, fact: Fact) -> float:
@@ -164,13 +167,13 @@ def _card(state: LabState, fact: Fact) -> Any:
 
 
 @functools.lru_cache(8)
-def _recorded(state: LabState) -> list[Picture]:
+def _recorded(state: LabState) -> list[SimpleNamespace]:
     """Returns the moments of the recorded training of this state."""
     assert state.training.recipe is not None
     return [unpacked(moment) for moment in recording(state.training.recipe) or []]
 
 
-def _moment(state: LabState, fact: Fact) -> Picture:
+def _moment(state: LabState, fact: Fact) -> SimpleNamespace:
     """Returns the moment at `step`, or the last one if the fact names no step."""
     moments = _recorded(state)
     return next(each for each in moments if each.step == fact["step"]) if "step" in fact else moments[-1]

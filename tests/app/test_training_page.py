@@ -23,13 +23,13 @@ from app.state.visit import Visit
 from app.training import events, page, runs
 from learning import recorded
 from learning.loop import SOME
-from learning.moment import unpacked
 from learning.recipe import Recipe
 from learning.runner import DONE, RUNNING, STOPPED, WAITING, Runner
 from models import HeadPlan, added
 from models.storage.checkpoint import CheckpointError
+from tests.learning.pictures import unpacked
 from tests.learning.test_learn_recipes import recipes
-from tests.learning.test_training_runs import begun, children, ended, until
+from tests.learning.test_training_runs import begun, children, ended, stop_all, until
 
 LONG, SHORT = Recipe("count", steps=3000), Recipe("count", layers=1, heads=2, steps=3)
 RECORDED = recorded.recipe_of("lookup", "softmax")
@@ -45,8 +45,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
     with visit.use(Visit()) as now:
         now.history.do(replace(now.history.present, page="training"))
         yield now
-    queue.stop_all()
-    assert children() == []
+    stop_all(queue)
 
 
 def act(now: Visit, *sent: dict[str, Any]) -> TrainingView:

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 import models
 from learning import loop
 from learning.loop import Learning, even, held_out, lab_of_state, learn, moments_at, state_of
-from learning.moment import divided, joined, unpacked
+from learning.moment import divided, joined
 from learning.recipe import ATTENTION, MAX_STEPS, Recipe
 from learning.tasks import TASKS
 from models import HeadPlan
 from models.generate.sampling import generator
 from models.kind import SELF
 from models.tasks.base import Batch
+from tests.learning.pictures import unpacked
 
 CONSTANT, PRUNED = (SELF, 0, 1), (SELF, 1, 2)
 PLAN = HeadPlan().constant(*CONSTANT).gate(*PRUNED, 0.0).gate(SELF, 1, 0, 0.5)

@@ -9,9 +9,9 @@ import pytest
 from scipy import special
 
 from learning import loop, recorded
-from learning.moment import unpacked
 from learning.recipe import Recipe
 from learning.tasks import TASKS
+from tests.learning.pictures import unpacked
 
 MOST_BYTES = 3_000_000  # of all recordings
 ACCURACIES = {recorded.recipe_of(task, column): values[0] for task, cells in recorded.matrix().items()

@@ -15,11 +15,11 @@ import models
 from learning import runner as runner_module
 from learning.child import MODEL, MOMENT, PROBLEM
 from learning.loop import Learning
-from learning.moment import unpacked
 from learning.recipe import Recipe
 from learning.runner import DONE, FAILED, NICE, RUNNING, STOPPED, WAITING, Run, Runner
 from models.errors import InputError
 from tests.browser import ROOT
+from tests.learning.pictures import unpacked
 
 LONG, SHORT = Recipe("count", steps=3000), Recipe("count", layers=1, heads=2, steps=3)
 PATIENCE = 240.0  # seconds; a child imports torch first
@@ -29,7 +29,13 @@ PATIENCE = 240.0  # seconds; a child imports torch first
 def runner() -> Iterator[Runner]:
     runner = Runner(at_once=1, seconds=PATIENCE, nice=0)
     yield runner
-    runner.stop_all()
+    stop_all(runner)
+
+
+def stop_all(runner: Runner) -> None:
+    for run in [*runner._waiting, *runner._running]:
+        run.stop()
+        ended(run)
     assert children() == []
 
 

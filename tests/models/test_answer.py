@@ -11,9 +11,10 @@ from torch import Tensor
 
 import models
 from models.analysis.answer.head_attribution import HeadAttribution, attribution_of
-from models.analysis.answer.head_patching import HeadPatching, head_patching, patching_of
+from models.analysis.answer.head_patching import HeadPatching, patching_of
 from models.analysis.answer.logit_lens import lens_of
 from models.errors import InputError, StructureError
+from models.lab import read
 from models.plan import HeadPlan
 from models.prompt import TargetPrompt
 
@@ -239,7 +240,7 @@ def test_a_patch_reaches_lens_and_attribution():
 @pytest.mark.parametrize("attention", ["softmax", "selective", "gau-relu2", "random-dense"])
 def test_patching_each_head_is_what_a_plan_gives(attention: str, what: str):
     lab, text, source = make_lab(attention), TEXT, OTHER.replace("x=?", "y=?")
-    found = head_patching(lab, text, source, what)
+    found = patching_of(lab, read(lab, text, source), what)
     before, there = models.run(lab, text), models.run(lab, source)
     assert (found.token, found.against) == (int(there.output.order[0]), int(before.output.order[0]))
     assert found.before == pytest.approx(difference(before, found), abs=1e-4)
@@ -274,12 +275,13 @@ def test_patching_each_head_of_a_translation():
 def test_patching_each_head_of_an_imported_model(name: str):
     lab = lab_of(name)
     text, source = ("A [the] cat sat on the mat.", "A [the] mat sat on the cat.")
-    found = head_patching(lab, text, source, token=20, against=30)
+    found = patching_of(lab, read(lab, text, source), token=20, against=30)
     for address in (("self", 0, 1), ("self", 1, 2)):
         alone = models.run(lab, text, HeadPlan().patch(*address), source)
         assert found.difference["self"][address[1:]] == pytest.approx(difference(alone, found), abs=1e-4)
 
 
 def test_two_prompts_with_one_answer():
+    lab = make_lab("softmax")
     with pytest.raises(InputError, match="both prompts have the answer"):
-        head_patching(make_lab("softmax"), TEXT, TEXT)
+        patching_of(lab, read(lab, TEXT, TEXT))

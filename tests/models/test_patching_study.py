@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import models
-from models.analysis.answer.head_patching import head_patching
+from models.analysis.answer.head_patching import patching_of
+from models.lab import read
 from models.plan import HeadPlan
 from models.storage.datasets import DATA
 from models.training.recipes import task_of
@@ -40,7 +41,7 @@ def test_removal_by_hand():
     usable = []
     for text, second in patching.assignment_pairs(patching.SEED):
         try:
-            usable.append((text, head_patching(lab, text, second)))
+            usable.append((text, patching_of(lab, read(lab, text, second))))
         except ValueError:
             continue
         if len(usable) == 6:

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 from app.state.fields import MAX_LINK_TEXT
-from app.state.handlers.head_events import on_heads
 from app.state.pages.answer_view import MEASURES, MOST_TOKENS, NONE
 from app.state.session import history, is_index
 from app.state.shared import fit
@@ -16,8 +15,6 @@ def on_answer(event: dict[str, Any]) -> None:
     past = history()
     present = past.present
     match event.get("type"):
-        case "select":
-            on_heads(event | {"scope": "head"})
         case "patch":
             shape = present.shape
             kind, layer, head = (event.get(name) for name in ("kind", "layer", "head"))

@@ -16,7 +16,7 @@ from numpy import ndarray
 from models.analysis.answer.head_attribution import token_id
 from models.capabilities import Explainable
 from models.errors import InputError
-from models.lab import Lab, read
+from models.lab import Lab
 from models.messages import message
 from models.plan import OUTPUT, Address, HeadPlan
 from models.prompt import Prompt, TargetPrompt
@@ -55,20 +55,14 @@ class HeadPatching:
                        for layer, head in numpy.ndindex(*values.shape)), key=lambda item: -item[1])
 
 
-def head_patching(lab: Lab, text: str, source: str, what: str = OUTPUT, token: str | int | None = None,
-                  against: str | int | None = None, position: int | None = None) -> HeadPatching:
-    """Patches each head alone in one batched pass, with its output or only its pattern from a second prompt (`source`).
-
-    `token` and `against` default to the most probable tokens after the second prompt and after `text`. For an
-    encoder-decoder, whose decoder reads the translation of `text` for both prompts, the default position is the first
-    prediction that differs. Raises ValueError if the prompts have different lengths or the same answer.
-    """
-    return patching_of(lab, read(lab, text, source), what, token, against, position)
-
-
 def patching_of(lab: Lab, prompt: Prompt, what: str = OUTPUT, token: str | int | None = None,
                 against: str | int | None = None, position: int | None = None) -> HeadPatching:
-    """Returns the result of `head_patching` for a prompt that has a second prompt."""
+    """Patches each head alone in one batched pass, with its output or only its pattern from the second prompt.
+
+    `token` and `against` default to the most probable tokens after the second prompt and after the first one. For an
+    encoder-decoder, whose decoder reads the translation of the first prompt for both, the default position is the first
+    prediction that differs. Raises ValueError if the prompts have the same answer.
+    """
     prompt = lab.anchored(prompt)
     every = [address for kind in lab.kinds for address in kind.addresses]
     source = prompt.source_for(HeadPlan().patch(*every[0]))

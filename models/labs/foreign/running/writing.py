@@ -19,16 +19,13 @@ from models.tasks.characters import decoded
 MAX_WRITTEN = 64  # largest number of decoder tokens, the first included
 
 
-def with_target(lab: PassLab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
-    """Returns the prompt with the model's output under the plan as teacher-forced target.
-
-    By default, the target is the baseline output.
-    """
+def with_target(lab: PassLab, prompt: Prompt) -> TargetPrompt:
+    """Returns the prompt with the model's baseline output as teacher-forced target."""
     if isinstance(prompt, TargetPrompt):
         return prompt
     if not isinstance(lab.task, Seq2SeqReader):
         raise ValueError(f"{lab.name} has no decoder beside its encoder")
-    return TargetPrompt.of(prompt, (_start(lab), *write(lab, lab.task, prompt, plan)))
+    return TargetPrompt.of(prompt, (_start(lab), *write(lab, lab.task, prompt, HeadPlan())))
 
 
 def forced(lab: PassLab, task: Seq2SeqReader, prompt: Prompt, target: str) -> TargetPrompt:
