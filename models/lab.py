@@ -208,6 +208,12 @@ def predicting_positions(prompt: Prompt, kind: Kind) -> range | tuple[int, ...]:
     return prompt.predict_at
 
 
+def predicting_position(prompt: Prompt, kind: Kind, position: int) -> int:
+    """Returns a position of the text; a negative one counts the predictions of a model of one text from the last."""
+    predicting = predicting_positions(prompt, kind) if position < 0 else ()
+    return position_among(position, predicting, len(prompt.ids))
+
+
 def position_among(position: int, predicting: Sequence[int], count: int) -> int:
     """Returns a position in a sequence of `count` tokens; a negative `position` indexes `predicting` from its end.
 

@@ -13,27 +13,32 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from models.capabilities import Explainable, GatedLogProbabilities
-from models.errors import InputError
+from models.capabilities import GatedLogProbabilities
 from models.generate.seq2seq_decoding import write
 from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
 from models.lab import position_among
-from models.labs.trained import SourceValues, TrainedLab, by_layer, gates_of_layers, stacked
-from models.messages import message
+from models.labs.trained import (
+    NO_VALUES,
+    Recorded,
+    SourceValues,
+    TrainedLab,
+    gates_of_layers,
+    source_values_of,
+    stacked,
+)
 from models.nets.attention.base import Intervention, Record
 from models.nets.attention.patching import each_alone
 from models.nets.config import END, START
 from models.nets.residual import Residuals, Writes, residuals_of, writes_of
-from models.nets.score_parts import ScoreParts, score_parts
 from models.nets.seq2seq import Seq2Seq
-from models.plan import PATTERN, TRAINED, Address, HeadPlan
+from models.plan import PATTERN, Address, HeadPlan
 from models.prompt import Prompt, TargetPrompt, readable
 from models.tasks.pairs import BEAM, PairReader
 from models.trace import Output, Trace, fixed
 
 
 @dataclass(frozen=True, eq=False)
-class Seq2SeqLab(TrainedLab, Explainable):
+class Seq2SeqLab(TrainedLab):
     """A trained encoder-decoder of ours."""
 
     task: PairReader
@@ -54,21 +59,19 @@ class Seq2SeqLab(TrainedLab, Explainable):
         return self.model.target_limit(self.task.target_limit)
 
     def interventions(self, plan: HeadPlan, text: int, target: int,
-                      source: SourceValues | None = None) -> dict[str, list[Intervention]] | None:
+                      source: SourceValues = NO_VALUES) -> dict[str, list[Intervention]] | None:
         """Returns block -> one Intervention per layer, or None for the empty plan; raises the errors of `check`."""
         return self.interventions_of(plan, {TEXT: text, TARGET: target}, source)
 
     @torch.inference_mode()
-    def source_values(self, prompt: Prompt, plan: HeadPlan, target: Sequence[int]) -> SourceValues | None:
-        """Returns the values for patched heads from a pass over the second prompt with the same decoder tokens, or
-        None.
-        """
+    def source_values(self, prompt: Prompt, plan: HeadPlan, target: Sequence[int]) -> SourceValues:
+        """Runs a pass over the second prompt with the same decoder tokens; the result is empty without patches."""
         source = prompt.source_for(plan)
         if source is None:
-            return None
+            return {}
         records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
         self.model(torch.tensor([source.ids]), torch.tensor([target]), records=records)
-        return {kind: [record.patch_values for record in layers] for kind, layers in records.items()}
+        return source_values_of(records)
 
     def translate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), beam: int = BEAM) -> tuple[int, ...]:
         """Returns the token ids of the output under the plan, including `end` if the model generated it."""
@@ -108,19 +111,20 @@ class Seq2SeqLab(TrainedLab, Explainable):
 
         return log_probabilities
 
+    @override
     @torch.inference_mode()
-    def _records(self, prompt: Prompt, plan: HeadPlan) -> tuple[tuple[int, ...], dict[str, list[Record]], Tensor]:
-        """Runs one pass; returns the decoder's token ids, the records of each block, and hidden states (N, C)."""
+    def _recorded(self, prompt: Prompt, plan: HeadPlan) -> Recorded:
         target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, plan)
         records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
         interventions = self.interventions(plan, len(prompt.ids), len(target), self.source_values(prompt, plan, target))
         hidden = self.model(torch.tensor([prompt.ids]), torch.tensor([target]), interventions, records)[0]
-        return target, records, hidden
+        return {TEXT: prompt.ids, TARGET: target}, records, hidden
 
     @override
     @torch.inference_mode()
     def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
-        target, records, _ = self._records(prompt, plan)
+        ids, records, _ = self._recorded(prompt, plan)
+        target = ids[TARGET]
         outputs = {kind: [record.outputs[0] for record in layers] for kind, layers in records.items()}
         return residuals_of(self.model, target, outputs, range(len(target))), self.task.spelled(target)
 
@@ -134,25 +138,11 @@ class Seq2SeqLab(TrainedLab, Explainable):
 
     @override
     @torch.inference_mode()
-    def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
-        self.check(HeadPlan().gate(*address, 0.0))
-        target, records, _ = self._records(prompt, plan)
-        kind = self.kind(address[0])
-        rows = {ENCODER: prompt.ids, DECODER: target, CROSS: target}
-        queries, keys = len(rows[kind.name]), len(prompt.ids if kind.key_row == TEXT else target)
-        if not (0 <= query < queries and 0 <= key < keys) or kind.causal and key > query:
-            raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
-        attention = self.model.attentions(kind.name)[address[1]]
-        factor = attention.trained_factor(keys) if plan.scale == TRAINED else attention.factor(plan.scale, keys)
-        return score_parts(self.model, rows, records, address, query, key, factor)
-
-    @override
-    @torch.inference_mode()
     def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
                        position: int = -1) -> Tensor:
         target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, HeadPlan())
         values = self.source_values(prompt, HeadPlan().with_heads(filter(None, addresses), patch=what), target)
-        patches = each_alone(addresses, by_layer(values or {}), what)
+        patches = each_alone(addresses, values, what)
         interventions = {kind: [Intervention(patch=patches.get((kind, layer))) for layer in range(layers)]
                          for kind, (layers, _) in self.shape.items()}
         ids, targets = (torch.tensor([row] * len(addresses)) for row in (prompt.ids, target))
@@ -170,7 +160,8 @@ class Seq2SeqLab(TrainedLab, Explainable):
     @torch.inference_mode()
     def _run(self, prompt: Prompt, plan: HeadPlan) -> Trace:
         is_anchored = isinstance(prompt, TargetPrompt)
-        target, records, hidden = self._records(prompt, plan)
+        ids, records, hidden = self._recorded(prompt, plan)
+        target = ids[TARGET]
         probabilities = self.model.logits(hidden).softmax(-1).numpy()
         live = {kind: stacked(record.live[0] for record in layers) for kind, layers in records.items()}
         changed = {kind for (kind, _, _), state in plan.heads.items() if state.constant or state.patch == PATTERN}

@@ -9,21 +9,26 @@ from numpy import ndarray
 from torch import Tensor
 from typing_extensions import override
 
-from models.capabilities import Explainable, Forgets, GatedLogProbabilities, HasStates, Touch, Watch
-from models.errors import InputError
+from models.capabilities import Forgets, GatedLogProbabilities, HasStates, Touch, Watch
 from models.generate import decoding
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import SELF, TEXT
-from models.lab import position_among, predicting_positions
-from models.labs.trained import SourceValues, TrainedLab, by_layer, gates_of_layers, stacked
-from models.messages import message
+from models.lab import predicting_position, predicting_positions
+from models.labs.trained import (
+    NO_VALUES,
+    Recorded,
+    SourceValues,
+    TrainedLab,
+    gates_of_layers,
+    source_values_of,
+    stacked,
+)
 from models.nets import row_sums
 from models.nets.attention import TYPES
 from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, SelfAttention, with_baseline
 from models.nets.attention.patching import each_alone
 from models.nets.attention.selective import selection
 from models.nets.residual import Residuals, Writes, residuals_of, writes_of
-from models.nets.score_parts import ScoreParts, score_parts
 from models.nets.transformer import Transformer
 from models.plan import PATTERN, TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
@@ -31,7 +36,7 @@ from models.trace import Output, Trace, fixed
 
 
 @dataclass(frozen=True, eq=False)
-class StackLab(TrainedLab, Explainable, HasStates, Forgets):
+class StackLab(TrainedLab, HasStates, Forgets):
     """A trained Transformer of ours."""
 
     model: Transformer = field(repr=False)
@@ -63,7 +68,7 @@ class StackLab(TrainedLab, Explainable, HasStates, Forgets):
         decoder = decoding.Decoder(self.model, 1, longest, budgets, self.interventions(plan, longest))
         return decoding.continuation(decoder, prompt.ids, self.task.labels, sampling)
 
-    def interventions(self, plan: HeadPlan, n: int, source: SourceValues | None = None) -> list[Intervention] | None:
+    def interventions(self, plan: HeadPlan, n: int, source: SourceValues = NO_VALUES) -> list[Intervention] | None:
         """Returns one Intervention per layer for a text of n tokens, or None for the empty plan.
 
         Raises the errors of `check`.
@@ -72,15 +77,14 @@ class StackLab(TrainedLab, Explainable, HasStates, Forgets):
         return None if by_kind is None else by_kind[SELF]
 
     @torch.inference_mode()
-    def source_values(self, prompt: Prompt, plan: HeadPlan) -> SourceValues | None:
-        """Runs a pass over the second prompt and returns the values for patched heads; None for a plan without patches.
-        """
+    def source_values(self, prompt: Prompt, plan: HeadPlan) -> SourceValues:
+        """Runs a pass over the second prompt and returns the values for patched heads; empty without patches."""
         source = prompt.source_for(plan)
         if source is None:
-            return None
+            return {}
         records: list[Record] = []
         self.model(torch.tensor([source.ids]), records=records)
-        return {SELF: [record.patch_values for record in records]}
+        return source_values_of({SELF: records})
 
     @torch.inference_mode()
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
@@ -127,50 +131,37 @@ class StackLab(TrainedLab, Explainable, HasStates, Forgets):
                           for p in prompt.predict_at),
             losses=fixed(losses), prompt=prompt)
 
+    @override
     @torch.inference_mode()
-    def _records(self, prompt: Prompt, plan: HeadPlan) -> dict[str, list[Record]]:
+    def _recorded(self, prompt: Prompt, plan: HeadPlan) -> Recorded:
         records: list[Record] = []
         interventions = self.interventions(plan, len(prompt.ids), self.source_values(prompt, plan))
-        self.model(torch.tensor([prompt.ids]), interventions, records)
-        return {SELF: records}
+        hidden = self.model(torch.tensor([prompt.ids]), interventions, records)[0]
+        return {TEXT: prompt.ids}, {SELF: records}, hidden
 
     @override
     @torch.inference_mode()
     def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
         positions = predicting_positions(prompt, self.kinds[0])
-        outputs = {SELF: [record.outputs[0] for record in self._records(prompt, plan)[SELF]]}
+        outputs = {SELF: [record.outputs[0] for record in self._recorded(prompt, plan)[1][SELF]]}
         return residuals_of(self.model, prompt.ids, outputs, positions), prompt.tokens
 
     @override
     @torch.inference_mode()
     def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1, trace: Trace | None = None) -> Writes:
         trace = trace or self.run(prompt, [plan])[0]
-        return writes_of(self.model, prompt.ids, trace.head_outputs, self._position(prompt, position))
-
-    @override
-    @torch.inference_mode()
-    def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
-        self.check(HeadPlan().gate(*address, 0.0))
-        n = len(prompt.ids)
-        if not (0 <= query < n and 0 <= key < n) or self.kinds[0].causal and key > query:
-            raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
-        attention = self.model.blocks[address[1]].attention
-        factor = attention.trained_factor(n) if plan.scale == TRAINED else attention.factor(plan.scale, n)
-        return score_parts(self.model, {SELF: prompt.ids}, self._records(prompt, plan), address, query, key, factor)
+        return writes_of(self.model, prompt.ids, trace.head_outputs,
+                         predicting_position(prompt, self.kinds[0], position))
 
     @override
     @torch.inference_mode()
     def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
                        position: int = -1) -> Tensor:
         values = self.source_values(prompt, HeadPlan().with_heads(filter(None, addresses), patch=what))
-        patches = each_alone(addresses, by_layer(values or {}), what)
+        patches = each_alone(addresses, values, what)
         interventions = [Intervention(patch=patches.get((SELF, layer))) for layer in range(self.kinds[0].layers)]
         hidden = self.model(torch.tensor([prompt.ids] * len(addresses)), interventions)
-        return self.model.logits(hidden[:, self._position(prompt, position)])
-
-    def _position(self, prompt: Prompt, position: int) -> int:
-        predicting = predicting_positions(prompt, self.kinds[0]) if position < 0 else ()
-        return position_among(position, predicting, len(prompt.ids))
+        return self.model.logits(hidden[:, predicting_position(prompt, self.kinds[0], position)])
 
     @override
     def gated_log_probabilities(self, prompt: Prompt, constant: bool = False) -> GatedLogProbabilities:

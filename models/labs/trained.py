@@ -1,8 +1,9 @@
 """TrainedLab: the base class of the adapters of our own models; converts a HeadPlan to Interventions."""
 
+import abc
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -10,24 +11,28 @@ from numpy import ndarray
 from torch import Tensor
 from typing_extensions import override
 
+from models.capabilities import Explainable
+from models.errors import InputError
 from models.kind import Kind
-from models.lab import Lab
 from models.messages import message
 from models.nets.attention import kinds_of
-from models.nets.attention.base import Intervention
-from models.nets.attention.patching import Values, patch_of
+from models.nets.attention.base import Intervention, Record, intervention_of
+from models.nets.attention.patching import Values
 from models.nets.constants import normalised
+from models.nets.score_parts import ScoreParts, score_parts
 from models.nets.transformer import Model
-from models.plan import TRAINED, HeadPlan, Scale
+from models.plan import TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
 from models.tasks.base import Reader
 from models.trace import fixed
 
-SourceValues = Mapping[str, Sequence[Values]]  # block -> the values of each layer
+SourceValues = Mapping[tuple[str, int], Values]  # (block, layer) -> its values; empty without a second prompt
+NO_VALUES: SourceValues = {}
+Recorded = tuple[Mapping[str, Sequence[int]], dict[str, list[Record]], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
-class TrainedLab(Lab):
+class TrainedLab(Explainable):
     """A trained model of ours with its task, its constant matrices and its card.
 
     Attributes:
@@ -86,7 +91,7 @@ class TrainedLab(Lab):
         return self.constant_pattern(kind, layer, queries, keys, scale).numpy()
 
     def interventions_of(self, plan: HeadPlan, lengths: Mapping[str, int],
-                         source: SourceValues | None = None) -> dict[str, list[Intervention]] | None:
+                         source: SourceValues = NO_VALUES) -> dict[str, list[Intervention]] | None:
         """Returns block -> one Intervention per layer, or None for the empty plan.
 
         `lengths` counts the tokens of each sequence (TEXT, TARGET); `source` has the values for patched heads. Raises
@@ -95,24 +100,19 @@ class TrainedLab(Lab):
         if not plan:
             return None
         self.check(plan)
-        if plan.patches and source is None:
+        if plan.patches and not source:
             raise ValueError(message("this computation has no second prompt for patched heads"))
         return {kind.name: [self._intervention(plan, kind, layer, lengths, source) for layer in range(kind.layers)]
                 for kind in self.kinds}
 
     def _intervention(self, plan: HeadPlan, kind: Kind, layer: int, lengths: Mapping[str, int],
-                      source: SourceValues | None) -> Intervention:
+                      source: SourceValues) -> Intervention:
         queries, keys = lengths[kind.query_row], lengths[kind.key_row]
-        states = [plan.state(kind.name, layer, head) for head in range(kind.heads)]
-        constant, gates = [state.constant for state in states], [state.gate for state in states]
-        attention = self.model.attentions(kind.name)[layer]
-        patch = None if source is None else patch_of([state.patch for state in states], source[kind.name][layer])
-        return Intervention(
-            patch=patch,
-            is_constant=torch.tensor(constant)[:, None, None] if any(constant) else None,
-            constant=self.constant_pattern(kind.name, layer, queries, keys, plan.scale) if any(constant) else None,
-            gate=torch.tensor(gates)[:, None, None] if min(gates) < 1 else None,
-            factor=None if plan.scale == TRAINED else attention.factor(plan.scale, keys))
+        of_heads = intervention_of(plan, kind.name, layer, kind.heads, source)
+        factor = None if plan.scale == TRAINED else self.model.attentions(kind.name)[layer].factor(plan.scale, keys)
+        constant = None if of_heads.is_constant is None else \
+            self.constant_pattern(kind.name, layer, queries, keys, plan.scale)
+        return replace(of_heads, constant=constant, factor=factor)
 
     def constant_layers(self, lengths: Mapping[str, int]) -> dict[str, list[Tensor]]:
         """Returns block -> the constant patterns (H, queries, keys) of each layer; `lengths` as in interventions_of."""
@@ -123,10 +123,32 @@ class TrainedLab(Lab):
     def read(self, text: str, limit: int | None = None) -> Prompt:
         return self.task.read(text, limit or self.limit)
 
+    @abc.abstractmethod
+    def _recorded(self, prompt: Prompt, plan: HeadPlan) -> Recorded:
+        """Runs one pass; returns the ids of each token sequence, the records of each block, and hidden states (N, C).
 
-def by_layer(values: SourceValues) -> dict[tuple[str, int], Values]:
-    """Returns the values as (block, layer) -> Values."""
-    return {(kind, layer): layer_values for kind, layers in values.items() for layer, layer_values in enumerate(layers)}
+        The hidden states are those of the sequence whose tokens are predicted.
+        """
+
+    @override
+    @torch.inference_mode()
+    def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
+        self.check(HeadPlan().gate(*address, 0.0))
+        ids, records, _ = self._recorded(prompt, plan)
+        kind = self.kind(address[0])
+        queries, keys = len(ids[kind.query_row]), len(ids[kind.key_row])
+        if not (0 <= query < queries and 0 <= key < keys) or kind.causal and key > query:
+            raise InputError(message("position {query} does not attend to position {key}", query=query, key=key))
+        attention = self.model.attentions(kind.name)[address[1]]
+        factor = attention.trained_factor(keys) if plan.scale == TRAINED else attention.factor(plan.scale, keys)
+        rows = {block.name: ids[block.query_row] for block in self.kinds}
+        return score_parts(self.model, rows, records, address, query, key, factor)
+
+
+def source_values_of(records: Mapping[str, Sequence[Record]]) -> SourceValues:
+    """Returns the values for patched heads, from the records of a pass over the second prompt."""
+    return {(kind, layer): record.patch_values for kind, layers in records.items()
+            for layer, record in enumerate(layers)}
 
 
 def gates_of_layers(gates: Tensor, constants: Sequence[Tensor] | None = None) -> list[Intervention]:

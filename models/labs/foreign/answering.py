@@ -9,7 +9,7 @@ from torch import Tensor
 from models.capabilities import Explainable
 from models.errors import InputError, StructureError
 from models.kind import SELF
-from models.lab import position_among, predicting_positions
+from models.lab import predicting_position, predicting_positions
 from models.labs.foreign.reading.readers import CausalReader, MaskedReader
 from models.labs.foreign.running import residual
 from models.labs.foreign.running.attention import FORBIDDEN, ForwardPass, LayerRecord, during
@@ -73,9 +73,7 @@ class Answering(PassLab, Explainable):
     def writes(self, prompt: Prompt, plan: HeadPlan, position: int = -1, trace: Trace | None = None) -> Writes:
         self._check_explains()
         self.check(plan)
-        if position < 0:
-            position = position_among(position, predicting_positions(prompt, self.kinds[0]), 0)
-        position = position_among(position, (), len(prompt.ids))
+        position = predicting_position(prompt, self.kinds[0], position)
         done = _Pass(self, prompt, plan, [position])
         states = [state[0] for state in done.states]
         if not done.has_one:
@@ -127,9 +125,7 @@ class Answering(PassLab, Explainable):
                        position: int = -1) -> Tensor:
         self._check_explains()
         self.check(plan := HeadPlan().with_heads(filter(None, addresses), patch=what))
-        if position < 0:
-            position = position_among(position, predicting_positions(prompt, self.kinds[0]), 0)
-        position = position_among(position, (), len(prompt.ids))
+        position = predicting_position(prompt, self.kinds[0], position)
         inputs: dict[str, Any] = dict(self.task.inputs(prompt))
         values = self.source_values(inputs, prompt, plan)
         width = max(len(prompt.ids), self.model.config.get_text_config().hidden_size)

@@ -21,23 +21,19 @@ from models.labs.foreign.reading.predictions import Answer
 from models.labs.foreign.reading.readers import CausalReader, Seq2SeqReader
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
-from models.labs.foreign.running.attention import BatchPass, ForwardPass, Sink, during
+from models.labs.foreign.running.attention import BatchPass, ForwardPass, LayerRecord, Sink, during
 from models.labs.foreign.running.positions import BodyOutput, at_positions
-from models.labs.foreign.running.records import FullRecorder, LayerRecorder, ThumbnailRecorder
+from models.labs.foreign.running.records import FullRecorder, ThumbnailRecorder
 from models.nets.attention.base import NO_INTERVENTION, Intervention
-from models.plan import PATTERN, Address, HeadPlan
+from models.plan import PATTERN, HeadPlan
 from models.prompt import Prompt, TargetPrompt
-from models.trace import Layer, Sketch, Trace
+from models.trace import Layer, Sketch, Trace, fixed
 
 _numbers = itertools.count(1)
 
 
 class ForeignLab(Answering, HasStates, ReadsPictures):
     """An imported model, which models.labs.foreign.opening.folder creates after a successful comparison."""
-
-    @property
-    def closed(self) -> frozenset[Address]:
-        return self.pruned
 
     @property
     def layer_types(self) -> tuple[tuple[str, bool], ...]:
@@ -187,11 +183,18 @@ class ForeignLab(Answering, HasStates, ReadsPictures):
 
     def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
         """Runs a forward pass that stores the maps of one layer only, and returns these maps."""
-        sink = LayerRecorder(kind, layer)
+        stored: list[Layer] = []
+
+        def sink(block: str, number: int, step: LayerRecord) -> None:
+            if (block, number) == (kind, layer):
+                live = fixed(step.live.numpy())
+                weights = live if step.weights is step.live else fixed(step.weights.numpy())
+                stored.append(Layer(fixed(step.scores.numpy()), live, weights))
+
         self._pass(prompt, plan, sink)
-        if sink.layer is None:
+        if not stored:
             raise ValueError(f"{self.name} has no layer {layer} of {kind}")
-        return sink.layer
+        return stored[0]
 
     def watch(self, prompt: Prompt, plan: HeadPlan, sink: Sink) -> None:
         """Runs a pass and calls `sink` with each layer's record."""

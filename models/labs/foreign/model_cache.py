@@ -114,7 +114,7 @@ def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None
 
 def _from_hub(name: str, progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> ForeignLab:
     try:
-        folder = hub.download(hub.estimate(name), None, progress, cancelled)
+        folder = hub.download(hub.estimate(name), progress, cancelled)
     except hub.UnreachableError:
         known = hub.here(name)
         if known is None:

@@ -106,7 +106,7 @@ def fold(lab: ForeignLab, plan: HeadPlan) -> Folded:
     inputs = comparison.probe(lab.task, comparison.SHORT, comparison.SHORT_TARGET).inputs
     events: list[Any] = []
     with during(_Pass(lab, gates, events)), _Products(events):
-        expected = _answer(lab.model(**inputs))
+        expected = comparison.answer_of(lab.model(**inputs))
     state = dict(lab.model.state_dict())
     sites = list(_sites(events, state))
     _fold(state, sites, gates)
@@ -199,7 +199,7 @@ def _checked(lab: ForeignLab, config: Any, state: dict[str, Tensor], folded: Fol
                                                 attn_implementation="eager").eval()
         if getattr(lab.model, "generation_config", None) is not None:
             model.generation_config = copy.deepcopy(lab.model.generation_config)
-        comparison.check_close(config.model_type, _answer(model(**folded.inputs)), folded.expected)
+        comparison.check_close(config.model_type, comparison.answer_of(model(**folded.inputs)), folded.expected)
     except ForeignError:
         return None
     except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):  # a config that the architecture refuses
@@ -207,9 +207,3 @@ def _checked(lab: ForeignLab, config: Any, state: dict[str, Tensor], folded: Fol
     finally:
         logging.set_verbosity(level)
     return model
-
-
-def _answer(result: Any) -> Tensor:
-    """Returns the logits, or the last hidden states of a model without a head."""
-    answer: Tensor = result["logits"] if "logits" in result else result["last_hidden_state"]
-    return answer

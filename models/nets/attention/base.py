@@ -13,7 +13,7 @@ Dimensions: B batch, L layers, H heads, N query tokens, M key tokens (N in self-
 of the model, V vocabulary.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -21,10 +21,10 @@ from torch import Tensor, nn
 
 from models.kind import Traits
 from models.nets.attention.cache import Cache
-from models.nets.attention.patching import Patch, Values
+from models.nets.attention.patching import Patch, Values, patch_of
 from models.nets.attention.scale import policy_factor
 from models.nets.config import Config
-from models.plan import Scale
+from models.plan import HeadPlan, Scale
 
 NEVER = float("-inf")
 Rotary = tuple[Tensor, Tensor] | None  # rotations of the queries' positions; None for no rotation
@@ -121,6 +121,20 @@ class Keys:
 
 OWN = Keys()
 NO_INTERVENTION = Intervention()
+
+
+def intervention_of(plan: HeadPlan, kind: str, layer: int, heads: int,
+                    source: Mapping[tuple[str, int], Values]) -> Intervention:
+    """Returns a plan's constant heads, gates and patches in one layer, without constant patterns and factor.
+
+    `source` is (block, layer) -> values of the second prompt; empty without one.
+    """
+    states = [plan.state(kind, layer, head) for head in range(heads)]
+    constant, gates = [state.constant for state in states], [state.gate for state in states]
+    values = source.get((kind, layer))
+    return Intervention(is_constant=torch.tensor(constant)[:, None, None] if any(constant) else None,
+                        gate=torch.tensor(gates)[:, None, None] if min(gates) < 1 else None,
+                        patch=None if values is None else patch_of([state.patch for state in states], values))
 
 
 def with_baseline(intervention: Intervention, factor: Tensor) -> Intervention:

@@ -40,16 +40,6 @@ class SeesFutureError(ForeignError):
 
 
 @dataclass(frozen=True)
-class Compared:
-    """The result of a comparison."""
-
-    sites: dict[nn.Module, str]  # attention module -> its attention block
-    # the attention blocks, with the measured numbers of layers and heads and the measured causality
-    kinds: tuple[Kind, ...]
-    body: nn.Module | None  # the module that supports models.labs.foreign.running.positions, or None
-
-
-@dataclass(frozen=True)
 class Probe:
     """Inputs with which a model is tested."""
 
@@ -58,8 +48,13 @@ class Probe:
 
 
 @torch.inference_mode()
-def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared:
-    """Replaces the model's attention by our attention function, and checks that both compute the same."""
+def compare(model: Any, reader: TextReader,
+            kinds: tuple[Kind, ...]) -> tuple[dict[nn.Module, str], tuple[Kind, ...], nn.Module | None]:
+    """Replaces the model's attention by our attention function, and checks that both compute the same.
+
+    Returns attention module -> its block; the blocks with measured numbers of layers and heads and measured causality;
+    and the module that supports models.labs.foreign.running.positions, or None.
+    """
     _check_parameters(model)
     kind = reader.config.model_type
     short, long = probe(reader, SHORT, SHORT_TARGET), longest_probe(reader)
@@ -70,7 +65,7 @@ def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared
     except Exception as error:  # an unusual config can raise any exception here
         raise refuse("does not run", version=version(), why=why(error)) from error
     stateless.isolate(stateless.restore(before))
-    if not _finite(_answer(expected)):
+    if not _finite(answer_of(expected)):
         raise refuse("computes no numbers")
     try:
         own = exchange_attention(model, short)
@@ -87,7 +82,7 @@ def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared
     measured = tuple(_measured(block, survey.maps.get(block.name, []), expected, kind, own_form) for block in kinds)
     if isinstance(reader, CausalReader) and not measured[0].causal:
         raise SeesFutureError(kind)
-    check_close(kind, answer, _answer(expected))
+    check_close(kind, answer, answer_of(expected))
     if long is not None:
         with during(_Survey(long.sizes, kind)):
             check_close(kind, _last_states(model, long.inputs), expected_long)
@@ -95,7 +90,7 @@ def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared
     if not torch.equal(second, answer) or any(not torch.equal(a, b) for name, maps in survey.maps.items()
                                               for a, b in zip(maps, again.maps[name], strict=True)):
         raise refuse("history", kind=kind)
-    return Compared(survey.sites, measured, _body(model, reader, short, survey.sites, answer))
+    return survey.sites, measured, _body(model, reader, short, survey.sites, answer)
 
 
 def probe(reader: TextReader, length: int, target: int) -> Probe:
@@ -178,7 +173,7 @@ def _survey(model: Any, tried: Probe) -> tuple[_Survey, Tensor]:
     """Runs one pass with our attention function; returns the survey of the pass and the model's output."""
     survey = _Survey(tried.sizes, model.config.model_type)
     with during(survey):
-        return survey, _answer(model(**tried.inputs))
+        return survey, answer_of(model(**tried.inputs))
 
 
 def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, own_form: bool) -> Kind:
@@ -221,10 +216,11 @@ def _body(model: Any, reader: TextReader, tried: Probe, sites: Mapping[nn.Module
 
 def _last_states(model: Any, inputs: Mapping[str, Any]) -> Tensor:
     """Returns the last hidden states; the logits for an encoder-decoder whose body is the model itself."""
-    return _answer(model.base_model(**inputs))
+    return answer_of(model.base_model(**inputs))
 
 
-def _answer(result: Any) -> Tensor:
+def answer_of(result: Any) -> Tensor:
+    """Returns the logits, or the last hidden states of a model without a head."""
     return next(result[name] for name in ("logits", "start_logits", "last_hidden_state") if name in result)
 
 

@@ -51,10 +51,10 @@ class _NoHeadError(Exception):
 def _opened(name: str, folder: Path, reader: TextReader) -> ForeignLab:
     _check_described(reader, folder)
     model = _load(reader, folder)
-    compared = compare(model, reader, kinds_of(reader.config))
-    pruned = frozenset((compared.kinds[0].name, layer, head) for layer, heads in _pruned(reader, folder).items()
+    sites, kinds, body = compare(model, reader, kinds_of(reader.config))
+    pruned = frozenset((kinds[0].name, layer, head) for layer, heads in _pruned(reader, folder).items()
                        for head in heads)
-    return ForeignLab(name, reader, model, compared.sites, compared.kinds, compared.body, pruned=pruned)
+    return ForeignLab(name, reader, model, sites, kinds, body, closed=pruned)
 
 
 def _pruned(reader: TextReader, folder: Path) -> Pruned:

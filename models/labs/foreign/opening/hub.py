@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,22 +125,21 @@ def repo_of(name: str) -> str:
     return repo if revision in ("", "main") else f"{repo}@{revision}"
 
 
-def estimate(name: str, allowed: Access | None = None) -> Estimate:
+def estimate(name: str) -> Estimate:
     """Returns the size of a model from its list of files and its config, without downloading anything else."""
     import huggingface_hub
 
-    allowed = allowed or access()
-    name = repo_of(name)
+    allowed, name = access(), repo_of(name)
     allowed.check(name)
     repo, _, revision = name.partition("@")
     with _with_messages(repo):
         info = huggingface_hub.model_info(repo, revision=revision or None, files_metadata=True, timeout=10,
-                                          token=_token(allowed))
+                                          token=_token())
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
         if "config.json" not in sizes:
             raise refuse("no config")
-        config = _fetched(repo, "config.json", info.sha, allowed)
-        weights = weight_files(list(sizes), lambda file: _fetched(repo, file, info.sha, allowed))
+        config = _fetched(repo, "config.json", info.sha)
+        weights = weight_files(list(sizes), lambda file: _fetched(repo, file, info.sha))
     if not weights:  # the same check as in files.py, before the files are downloaded
         pickled = any(file.endswith(PICKLES) for file in sizes)
         raise refuse("pickle" if pickled else "no weights")
@@ -165,13 +163,12 @@ def _memory(info: Any, config: Any, size: int) -> int:
     return size * BYTES_A_WEIGHT // SIZES.get(str(kind), 2)
 
 
-def download(estimated: Estimate, allowed: Access | None = None,
-             progress: Callable[[int, int], None] = lambda done, of: None,
+def download(estimated: Estimate, progress: Callable[[int, int], None] = lambda done, of: None,
              cancelled: Callable[[], bool] = lambda: False) -> Path:
     """Downloads all files of a model and returns the folder; files on this machine are not downloaded again."""
     import huggingface_hub
 
-    token, done = _token(allowed or access()), 0
+    token, done = _token(), 0
     folder = Path()
     _without_xet()
     with _with_messages(estimated.repo):
@@ -179,17 +176,15 @@ def download(estimated: Estimate, allowed: Access | None = None,
             if cancelled():
                 raise CancelledError
             progress(done, estimated.download)
-            bar = _bar(partial(_add, progress, done, estimated.download), cancelled)
+
+            def report(part: int, before: int = done) -> None:
+                progress(before + part, estimated.download)
+
             folder = Path(huggingface_hub.hf_hub_download(estimated.repo, file, revision=estimated.revision,
-                                                          token=token,
-                                                          tqdm_class=bar)).parent
+                                                          token=token, tqdm_class=_bar(report, cancelled))).parent
             done += size
     progress(estimated.download, estimated.download)
     return folder
-
-
-def _add(progress: Callable[[int, int], None], before: int, whole: int, part: int) -> None:
-    progress(before + part, whole)
 
 
 def here(name: str) -> Path | None:
@@ -239,18 +234,18 @@ def _without_xet() -> None:
         constants.HF_HUB_DISABLE_XET = True
 
 
-def _fetched(repo: str, file: str, revision: str | None, allowed: Access) -> Any:
+def _fetched(repo: str, file: str, revision: str | None) -> Any:
     """Returns the content of a small JSON file of a model."""
     import huggingface_hub
 
     from models.storage.checkpoint import read_json
 
     _without_xet()
-    return read_json(Path(huggingface_hub.hf_hub_download(repo, file, revision=revision, token=_token(allowed))))
+    return read_json(Path(huggingface_hub.hf_hub_download(repo, file, revision=revision, token=_token())))
 
 
-def _token(allowed: Access) -> bool | None:
-    return False if allowed.hosted else None
+def _token() -> bool | None:
+    return False if access().hosted else None
 
 
 @contextmanager

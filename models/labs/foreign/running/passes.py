@@ -5,10 +5,9 @@ from __future__ import annotations
 import abc
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -18,8 +17,8 @@ from models.labs.foreign.reading.readers import TextReader
 from models.labs.foreign.running import layout
 from models.labs.foreign.running.attention import ForwardPass, LayerRecord, Sink, during
 from models.labs.foreign.running.positions import BLOCK_NUMBERS, Result, whole
-from models.nets.attention.base import NO_INTERVENTION, Intervention
-from models.nets.attention.patching import Patch, Values, patch_of
+from models.nets.attention.base import NO_INTERVENTION, Intervention, intervention_of
+from models.nets.attention.patching import Values
 from models.plan import TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
 
@@ -31,28 +30,24 @@ class PassLab(Lab):
     Attributes:
         model: the model of transformers in evaluation mode, float32; a forward pass stores nothing on the model.
         sites: attention module -> its attention block.
-        families: the attention blocks of the model.
+        kinds: the attention blocks of the model.
         body: the module that supports models.labs.foreign.running.positions; None for a model without a head that reads
             every token.
         constant: block -> (L, H, size, size) PAPA's mean matrices on the grid of models.labs.foreign.running.layout; or
             None.
         card: always empty.
-        pruned: heads that are missing from the checkpoint's weights.
+        closed: heads that are missing from the checkpoint's weights.
     """
 
     name: str
     task: TextReader
     model: Any = field(repr=False)
     sites: Mapping[nn.Module, str] = field(repr=False)
-    families: tuple[Kind, ...]
+    kinds: tuple[Kind, ...] = ()
     body: nn.Module | None = field(default=None, repr=False)
     constant: Mapping[str, Tensor] | None = field(default=None, repr=False)
     card: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    pruned: frozenset[Address] = frozenset()
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        return self.families
+    closed: frozenset[Address] = frozenset()
 
     @property
     def limit(self) -> int:
@@ -125,19 +120,13 @@ class PassLab(Lab):
                        source: Mapping[tuple[str, int], Values]) -> Callable[[str, int, int, int], Intervention]:
         if not plan.heads:
             return lambda kind, layer, queries, keys: NO_INTERVENTION
-        touched: dict[tuple[str, int], tuple[Tensor | None, Tensor | None, Patch | None]] = {}
-        for kind, (layers, heads) in self.shape.items():
-            for layer in range(layers):
-                states = [plan.state(kind, layer, head) for head in range(heads)]
-                constant, gates = [state.constant for state in states], [state.gate for state in states]
-                touched[kind, layer] = (torch.tensor(constant)[:, None, None] if any(constant) else None,
-                                        torch.tensor(gates)[:, None, None] if min(gates) < 1 else None,
-                                        patch_of([state.patch for state in states], source[kind, layer])
-                                        if (kind, layer) in source else None)
+        of_layers = {(kind, layer): intervention_of(plan, kind, layer, heads, source)
+                     for kind, (layers, heads) in self.shape.items() for layer in range(layers)}
 
         def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
-            is_constant, gate, patch = touched[kind, layer]
-            matrix = None if is_constant is None else self._constant(kind, layer, queries, keys, prompt)
-            return Intervention(is_constant, matrix, gate, patch=patch)
+            given = of_layers[kind, layer]
+            if given.is_constant is None:
+                return given
+            return replace(given, constant=self._constant(kind, layer, queries, keys, prompt))
 
         return intervention

@@ -1,4 +1,4 @@
-"""Recorders of a pass, which store all maps, thumbnails of the maps, or the maps of one layer."""
+"""Recorders of a pass, which store all maps, or thumbnails of the maps."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from models.kind import Kind
 from models.labs.foreign.running.attention import LayerRecord
 from models.thumbnails import thumbnails
-from models.trace import Layer, fixed
+from models.trace import fixed
 
 
 class FullRecorder:
@@ -67,17 +67,3 @@ class ThumbnailRecorder:
     def norms(self) -> dict[str, ndarray]:
         """Returns block -> norms (L, H, N) of the heads' outputs."""
         return {kind: fixed(numpy.stack(layers)) for kind, layers in self._norms.items()}
-
-
-class LayerRecorder:
-    """Stores the maps of one layer of one block."""
-
-    def __init__(self, kind: str, layer: int) -> None:
-        self._wanted = (kind, layer)
-        self.layer: Layer | None = None
-
-    def __call__(self, kind: str, layer: int, step: LayerRecord) -> None:
-        if (kind, layer) == self._wanted:
-            live = fixed(step.live.numpy())
-            weights = live if step.weights is step.live else fixed(step.weights.numpy())
-            self.layer = Layer(fixed(step.scores.numpy()), live, weights)
