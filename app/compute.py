@@ -59,17 +59,15 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTr
 
 def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
     """Returns the output text that an encoder-decoder model generates under a plan, cached."""
-    key = (lab.identity, prompt, plan)
-    cached = caches.written.find(key)
-    if cached is None:
+    def rewrite() -> str:
         serving.begin_long()
         limits.spend(limits.PASSES, limits.beam_passes_of(prompt))
         with serving.aside():
             time.sleep(PICTURES_FIRST)
         with serving.computing_long():
-            cached = lab.rewrite(prompt, plan)
-        caches.written.keep(key, cached)
-    return cached
+            return lab.rewrite(prompt, plan)
+
+    return caches.written.get((lab.identity, prompt, plan), rewrite)
 
 
 def _is_light(lab: Lab, prompt: Prompt) -> bool:
@@ -97,14 +95,13 @@ def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) ->
     if isinstance(seen, Trace):
         return seen.layer(kind, layer)
     plan = usable(lab, plan, seen.prompt)
-    key = (lab.identity, seen.prompt, plan, kind, layer)
-    cached = caches.layers.find(key)
-    if cached is None:
+
+    def run() -> Layer:
         limits.spend(limits.PASSES)
         with serving.computing():
-            cached = lab.layer(seen.prompt, plan, kind, layer)
-        caches.layers.keep(key, cached)
-    return cached
+            return lab.layer(seen.prompt, plan, kind, layer)
+
+    return caches.layers.get((lab.identity, seen.prompt, plan, kind, layer), run)
 
 
 def read(lab: Lab, text: str, limit: int | None = None, target: str = "") -> Prompt:

@@ -10,12 +10,41 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
+from app import compute
 from app.content.heads import state_of
+from app.panels.measured import measures
 from models import HeadPlan, Lab, Trace
 from models.analysis.answer.json_values import DIGITS, divergences, effect, number, numbers
+from models.prompt import Prompt
 from models.trace import Layer, PassResult, scores_with_sink, with_sink
 
 Maps = Mapping[tuple[str, int], Layer]  # (attention block, layer from 0) -> its maps
+TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "text/csv",
+         "zip": "application/zip", "html": "text/html"}
+
+
+def content_of(ending: str, lab: Lab, prompt: Prompt, plan: HeadPlan,
+               of_layer: tuple[str, int] | None, link: str) -> bytes:
+    """Returns the content of the file.
+
+    `of_layer` is the (attention block, layer) to export if the maps of all layers are too large.
+    """
+    before, seen = compute.traces_of(lab, prompt, plan)
+    if isinstance(seen, Trace):
+        maps = maps_of(seen)
+    else:
+        kind, layer = of_layer or (lab.kinds[0].name, 0)
+        maps = {(kind, layer): compute.layer_of(lab, seen, plan, kind, layer)}
+    maps = with_sinks(lab, maps)
+    plan = compute.usable(lab, plan, prompt)
+    info = about(lab, seen, str(plan), link)
+    if ending == "csv":
+        return as_csv(info, before, seen, maps, {kind.name: kind.causal for kind in lab.kinds},
+                              sinks_of(lab))
+    corpus = measures.over_a_corpus(lab)
+    values = {"text": measures.of_text(lab, before).values, "corpus": measures.of_corpus(lab, corpus).values}
+    info["heads"] = heads_of(lab, plan, values, corpus.get("roles", ()))
+    return (as_npz if ending == "npz" else as_json)(info, before, seen, maps)
 
 
 def maps_of(trace: Trace) -> Maps:

@@ -19,7 +19,6 @@ from app import exports, texts
 from app.lab import charts
 from app.lab.now import ERRORS, present
 from app.panels.prompt import saved_model
-from app.panels.prompt.export import TYPES, content_of
 from app.route import AgainError, refused
 from app.server import caches, limits, serving
 from app.server.limits import Payer
@@ -42,7 +41,7 @@ async def receive(request: Request) -> Response:
     named, _dot, ending = request.path_params["name"].rpartition(".")
     if now is None:
         return PlainTextResponse("This visit has ended.", 404)
-    if ending not in TYPES:
+    if ending not in exports.TYPES:
         return PlainTextResponse("Not found.", 404)
     address = str(request.url).partition("lab/visits/")[0]
     payer = Payer(now.allowance, limits.of_address(request.client.host if request.client else None))
@@ -56,7 +55,7 @@ async def receive(request: Request) -> Response:
             texts.speak(now.history.present.language)
             return PlainTextResponse(_(str(error)), 422)
     disposition = f"attachment; filename*=UTF-8''{quote(name)}"
-    return Response(data, media_type=TYPES[ending], headers=HEADERS | {"Content-Disposition": disposition})
+    return Response(data, media_type=exports.TYPES[ending], headers=HEADERS | {"Content-Disposition": disposition})
 
 
 def made(now: Visit, ending: str, address: str, is_mask: bool = False) -> tuple[str, bytes]:
@@ -78,9 +77,9 @@ def made(now: Visit, ending: str, address: str, is_mask: bool = False) -> tuple[
         of_layer = None if isinstance(seen, Trace) else (state.selection.kind, state.selection.layer)
         what = "all-heads" if of_layer is None else f"{of_layer[0]}-layer-{of_layer[1] + 1}"
         key = (lab.identity, seen.prompt, state.plan, ending, of_layer, link, texts.language())
-        kept = caches.files.find(key)
-        if kept is None:
+
+        def make() -> bytes:
             with serving.aside():  # others draw meanwhile: a table of 128 tokens takes half a second
-                kept = content_of(ending, lab, seen.prompt, state.plan, of_layer, link)
-            caches.files.keep(key, kept)
-        return exports.file_name(lab.name, what, ending), kept
+                return exports.content_of(ending, lab, seen.prompt, state.plan, of_layer, link)
+
+        return exports.file_name(lab.name, what, ending), caches.files.get(key, make)

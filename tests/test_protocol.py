@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import HealthCheck, given, settings
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from app.panels.writing import continuation
-from app.panels.writing.continuation import Continuation
+from app.lab.tools import cont
+from app.lab.tools.cont import Continuation
 from app.server.requests import messages
 from tests import protocol
 from tests.protocol import Page, Step
@@ -58,7 +58,7 @@ def test_a_continuation_is_not_stepped_twice_at_once(monkeypatch):
     def step() -> None:
         try:
             with now.lock:
-                continuation._step(now)
+                cont._step(now)
         except ValueError as error:
             problems.append(error)
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy
 
 from app.content import picture
-from app.lab import events, lesson, tools, written
+from app.lab import events, tools, written
 from app.lab.now import present
 from app.lab.view import View
 from app.panels.choice import card, choosing
-from app.panels.page import frame, live, text
+from app.panels.choice.choosing import informative_models
+from app.panels.page import frame, lesson, live, text
 from app.server import caches
 from app.state import session, visit, visitor_models
 from app.state.lab_state import LabState
-from app.state.pages.companions import informative_models
 from app.texts import _, sentence
 from components.lab import lab as component
 from components.mounting import Part
@@ -79,7 +79,9 @@ def _parts(view: View, problems: Sequence[str], waits: bool = True, follows: boo
         content["problems"].append(_("The link's tool is not available here."))
     if state.lesson is None:
         content["steps"] = _steps(opened.name, catalogue.steps(opened.name))
-    content["thing"], content["lesson"] = state.lab.thing, lesson.content(view)
+    content["thing"] = state.lab.thing
+    content["lesson"] = lesson.content(state, lesson.outcome(state, view.after.outputs, view.before.outputs)) \
+        if state.lesson else None
     if content["model"]["untrained"]:
         content |= {"answer": None, "guesses": None, "contributions": None}
     if opened.task.sees:

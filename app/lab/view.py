@@ -49,15 +49,14 @@ class View(view.View):
 
     def _formation(self, trace: AnyTrace, plan: HeadPlan) -> Formation:
         assert self.output is not None
-        key = trace.prompt, plan, self.output.position
-        cache = caches.formations.of(self.lab)
-        cached = cache.find(key)
-        if cached is None:
+        compute_formation = super()._formation
+
+        def make() -> Formation:
             has_outputs = isinstance(trace, Trace) and trace.head_outputs
             with contextlib.nullcontext() if has_outputs else self._passes(1):  # a sketch, or an imported model
-                cached = super()._formation(trace, plan)
-            cache.keep(key, cached)
-        return cached
+                return compute_formation(trace, plan)
+
+        return caches.formations.of(self.lab).get((trace.prompt, plan, self.output.position), make)
 
     @contextlib.contextmanager
     def _passes(self, count: int) -> Iterator[None]:
@@ -68,10 +67,8 @@ class View(view.View):
 
     def remembered(self, name: str, given: tuple[Any, ...], make: Callable[[], Any], passes: int = 1) -> Any:
         """Returns a cached result; computing it counts as passes against the visitor's limit."""
-        key = (name, self.lab.identity, *given)
-        cached = caches.answers.find(key)
-        if cached is None:
+        def run() -> Any:
             with self._passes(passes):
-                cached = make()
-            caches.answers.keep(key, cached)
-        return cached
+                return make()
+
+        return caches.answers.get((name, self.lab.identity, *given), run)

@@ -86,6 +86,14 @@ class ByteCache(Generic[T]):
             while self._held > self._limit or len(self._values) > self._most:
                 self._held -= self._size(self._values.popitem(last=False)[1])
 
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Returns the value cached under `key`, else the result of `make`, which is then cached."""
+        value = self.find(key)
+        if value is None:
+            value = make()
+            self.keep(key, value)
+        return value
+
     @property
     def nbytes(self) -> int:
         return self._held

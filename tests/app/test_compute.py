@@ -9,7 +9,8 @@ import pytest
 import models
 from app import compute
 from app.content import effect, heads
-from app.panels.answer import comparison
+from app.lab.tools.second import Compared
+from app.lab.tools.second import read as read_model
 from app.panels.prompt import picture
 from app.server import caches
 from app.server.caches import ByteCache
@@ -172,11 +173,11 @@ def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monke
     monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
     first, second = (models.load_folder(shutil.copytree(folder_of("vit"), tmp_path / name)) for name in "ab")
     state = LabState(first.name, compared=(second.name,))
-    example = comparison.read(second.name, state, "")
-    assert isinstance(example, comparison.Compared) and example.before.prompt == picture.read(second)
+    example = read_model(second.name, state, "")
+    assert isinstance(example, Compared) and example.before.prompt == picture.read(second)
     visitor_models.set_picture(first.name, drawing(1))
-    one, other = (comparison.read(name, state, "") for name in state.models)
-    assert isinstance(one, comparison.Compared) and isinstance(other, comparison.Compared)
+    one, other = (read_model(name, state, "") for name in state.models)
+    assert isinstance(one, Compared) and isinstance(other, Compared)
     assert one.before.prompt == other.before.prompt == second.read_picture(drawing(1))
     assert other.before.prompt != example.before.prompt
 

@@ -11,7 +11,6 @@ import pytest
 import models
 from app import compute, exports
 from app.panels.measured import measures
-from app.panels.prompt import export
 from models import HeadPlan
 from models.analysis.head_measures import confidences
 from models.trace import divergence, sketch_of
@@ -27,7 +26,7 @@ def lab():
 
 
 def made(lab, ending: str) -> bytes:
-    return export.content_of(ending, lab, lab.read(TEXT), PLAN, None, LINK)
+    return exports.content_of(ending, lab, lab.read(TEXT), PLAN, None, LINK)
 
 
 def test_numpy_has_every_array_and_no_pickle(lab):
@@ -109,7 +108,7 @@ def test_of_a_trace_that_is_too_large_the_file_has_the_selected_layer(lab, monke
     trace = models.run(lab, TEXT, PLAN)
     monkeypatch.setattr(compute, "traces_of", lambda *_: (sketch_of(trace),) * 2)
     monkeypatch.setattr(compute, "layer_of", lambda lab, seen, plan, kind, layer: trace.layer(kind, layer))
-    file = json.loads(export.content_of("json", lab, trace.prompt, PLAN, ("self", 2), LINK))
+    file = json.loads(exports.content_of("json", lab, trace.prompt, PLAN, ("self", 2), LINK))
     assert [one["layer"] for one in file["layers"]] == [3]
 
 

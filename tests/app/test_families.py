@@ -10,8 +10,8 @@ import pytest
 import models
 from app.content import picture
 from app.lab import tools
-from app.panels.answer import comparison
-from app.panels.answer.comparison import Compared
+from app.lab.tools import second
+from app.lab.tools.second import Compared
 from app.panels.measured.lengths import TRAINED, curves_of
 from app.state import visit
 from app.state.lab_state import LabState
@@ -29,26 +29,27 @@ LONG = "; ".join(f"a={i % 10}" for i in range(40)) + "; a=?"
 def compared(text: str, *names: str, plan: HeadPlan = HeadPlan()) -> dict[str, Compared | str]:
     view = view_of(names[0], plan, text)
     with visit.use(visit.Visit()):
-        return comparison.read_all(view.reading, replace(view.state, compared=names[1:]))
+        state = replace(view.state, compared=names[1:])
+        return {name: second.read(name, state, text) for name in state.models}
 
 
 def test_each_model_has_its_own_numbers():
     text = "y=7; x=1; x=3; y=?; z=5; x=?"
     found = compared(text, *PAIR)
-    readable = comparison.readable(found)
+    readable = second.readable(found)
     first = models.run(models.load(PAIR[0]), text)
     for name, one in found.items():
-        trace, row = models.run(models.load(name), text), comparison.row(one, readable)
-        assert row["loss"] == (pytest.approx(trace.loss, abs=1e-6),) * 2
-        assert row["answer"]["after"] == trace.output.labels[0]
-        assert row["answer"]["p_after"] == pytest.approx(float(trace.output.probabilities[0]), abs=1e-6)
+        trace, (answers, loss, kl) = models.run(models.load(name), text), second.results(one, readable[0])
+        assert loss == (pytest.approx(trace.loss, abs=1e-6),) * 2
+        assert answers[1].labels[0] == trace.output.labels[0]
+        assert answers[1].probabilities[0] == pytest.approx(float(trace.output.probabilities[0]), abs=1e-6)
         apart = None if name == PAIR[0] else pytest.approx(divergence(first.output, trace.output), abs=1e-6)
-        assert row["kl_from_first"] == apart
+        assert kl == apart
 
 
 def takeaway_of(text: str, *names: str, plan: HeadPlan = HeadPlan()) -> str:
     found = compared(text, *names, plan=plan)
-    return comparison.takeaway(comparison.readable(found), replace(LabState(names[0], text), compared=names[1:]))
+    return second.takeaway(second.readable(found), replace(LabState(names[0], text), compared=names[1:]))
 
 
 def test_one_sentence_says_which_model_gives_the_right_token_more():
@@ -86,7 +87,7 @@ def test_compared_models_of_different_shapes_share_the_common_heads():
     """Each model applies the part of the plan for the heads that it has. A model of gated attention units has 8 layers
     of one head. The other models have 4 layers of 8 heads."""
     plan = HeadPlan.parse("self-1.5c-6.0g0_scale-length")
-    blocks, units = comparison.readable(compared("The [cat] sat.", "masked-softmax", "masked-gau-relu2", plan=plan))
+    blocks, units = second.readable(compared("The [cat] sat.", "masked-softmax", "masked-gau-relu2", plan=plan))
     assert blocks.state.plan == HeadPlan.parse("self-1.5c") and units.state.plan.state("self", 6, 0).gate == 0
     assert units.state.plan.scale.policy == "length"
 

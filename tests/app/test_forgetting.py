@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.panels.writing import forgetting
+from app.lab.tools import cont
 from models import load
 from models.generate.decoding import Step
 from models.storage.checkpoint import read_json, write_json
@@ -43,13 +43,13 @@ def measurements(tmp_path, monkeypatch):
 
 
 def test_counts_in_words():
-    assert forgetting.counts([Step("a", False, ((0,), (0,)))]) == "Each layer keeps 1 of 1 tokens"
+    assert cont.counts([Step("a", False, ((0,), (0,)))]) == "Each layer keeps 1 of 1 tokens"
     some = [Step("a", False, ((0,), (0,)))] * 4 + [Step("a", False, ((0, 4), (0, 1, 4), (0, 1, 2, 4)))]
-    assert forgetting.counts(some) == "Kept of 5: layer 1 2 · layer 2 3 · layer 3 4"
+    assert cont.counts(some) == "Kept of 5: layer 1 2 · layer 2 3 · layer 3 4"
 
 
 def test_measured_budgets_can_be_chosen(measurements):
-    choices = forgetting.choices(load("stories-selective"))
+    choices = cont.choices(load("stories-selective"))
     assert choices["Keep 1/4 of the tokens: 64, 64, 64, 64 by layer"] == (64,) * 4
     assert choices["Keep all tokens while writing"] == ()
     assert "1/1" not in " ".join(choices)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.panels.page.hiding import MOST_WORDS, new_prediction, with_hidden, words
+from app.lab.tools.hide import MOST_WORDS, new_prediction, with_hidden, words
 from app.state.lab_state import LAST
 from models.catalogue import find
 

@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 import models
 from app import files_route
 from app.lab import events, now, tools
+from app.lab.searches import Fewest
 from app.lab.view import View
 from app.panels.prompt import picture
-from app.panels.prompt.minimal_heads import Fewest
 from app.state import visit
 from app.state.lab_state import LabState
 from app.state.pages.lab_view import LabView

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.lab.lesson import outcome
 from app.lab.view import View
+from app.panels.page.lesson import outcome
 from app.panels.page.text import Reading
 from app.state import visit
 from app.state.handlers import events, lesson_events
@@ -49,7 +49,8 @@ def after(place: Place) -> LabState:
 
 def came(state: LabState) -> Outcome:
     lab = load(state.model)
-    return outcome(View(lab, Reading(lab.task.read(state.text, lab.limit), state.text, lab.limit), state))
+    view = View(lab, Reading(lab.task.read(state.text, lab.limit), state.text, lab.limit), state)
+    return outcome(state, view.after.outputs, view.before.outputs)
 
 
 def test_there_is_a_file_for_each_lesson_and_no_other():

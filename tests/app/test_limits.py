@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import texts
-from app.panels.prompt import minimal_heads
+from app.lab import searches
 from app.server import caches, limits
 from app.server.limits import DOWNLOADS, GENERATIONS, PASSES, LimitError, spend
 from app.state import visit, visitor_models
@@ -186,7 +186,7 @@ def acted(app: AppTest, tool: str, **values: Any) -> str:
 
 
 def test_who_meets_the_limit_in_a_search_reads_why(monkeypatch):
-    meets(monkeypatch, PASSES, minimal_heads.SEARCH)
+    meets(monkeypatch, PASSES, searches.SEARCH)
     shown = acted(opened(model="assignment-softmax", lab="all.fewest"), "all.fewest", search=True)
     assert "Wait 7 s." in shown and '"Search"' in shown
 

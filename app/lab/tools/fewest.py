@@ -4,31 +4,35 @@ import contextlib
 from dataclasses import replace
 from typing import Any
 
+from app import compute
 from app.content import parts
 from app.content.tool import Tool
-from app.lab import now
+from app.lab import now, searches
+from app.lab.searches import Fewest, Grouped, Under, Won
 from app.lab.view import View
-from app.panels.answer import winning
-from app.panels.answer.winning import Won
 from app.panels.page import progress
-from app.panels.prompt import minimal_heads
-from app.panels.prompt.minimal_heads import CHANGES, NAMES, SCOPES, TITLES, Fewest, Grouped, Under
 from app.server import limits
 from app.server.jobs import Job
 from app.state import visit
 from app.state.handlers import head_events
 from app.state.pages.search import BOUNDS, FEWEST, WANTED, WINNING, Search
+from app.state.pages.search import GROUPS as IN_GROUPS
 from app.state.session import history
 from app.texts import N_, _, spelt
 from components.mounting import Content
-from models import HeadPlan
+from models import HeadPlan, Output
 from models.analysis.gated_predictions import Question
-from models.analysis.head_groups import GROUPS
+from models.analysis.head_groups import FACILITATING, GROUPS, INTERFERING, IRRELEVANT, UNDECIDED
 
 KEY = "all.fewest"
 ACT = {"type": "act", "tool": KEY}
 PACE = 400  # ms between two reports of the search
 WORDS = 4  # number of tokens among which one is chosen to win
+TITLES = {FEWEST: N_("Smallest set"), IN_GROUPS: N_("Three groups"), WINNING: N_("Make a token win")}
+CHANGES = {False: N_("Prune"), True: N_("Constant")}
+SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
+NAMES = {FACILITATING: N_("facilitating"), INTERFERING: N_("interfering"), IRRELEVANT: N_("irrelevant"),
+         UNDECIDED: N_("undecided")}
 
 
 def content(view: View, tool: Tool) -> Content:
@@ -59,12 +63,23 @@ def content(view: View, tool: Tool) -> Content:
 
 def _question(view: View) -> tuple[Question, tuple[Any, ...]]:
     """Returns the predictions that the search keeps, and a key of everything that the search depends on."""
-    state, search, before = view.state, view.state.search, view.before
+    search, before = view.state.search, view.before
     wins = search.wanted == WINNING
     question = Question.of(before, None if search.whole and not wins else view.index)
-    token = winning.wanted(state, winning.output_of(state, before)) if wins else -1
-    settings = {FEWEST: (search.bound,), WINNING: (token, winning.changes_patterns(view.lab, state))}
+    settings = {FEWEST: (search.bound,), WINNING: (
+        _token(view, _output(view)) if wins else -1, search.constant and view.lab.constant is not None)}
     return question, (view.lab.identity, before.prompt, question, search.wanted, settings.get(search.wanted))
+
+
+def _output(view: View) -> Output:
+    """Returns the prediction in which the chosen token should win."""
+    return compute.shown_output(view.before.outputs, view.state.prediction)
+
+
+def _token(view: View, output: Output) -> int:
+    """Returns the id of the chosen token; by default the second most probable token of the prediction."""
+    token = view.state.explanation.token
+    return token if 0 <= token < len(output.names) else int(output.top(2)[-1])
 
 
 def _settings(view: View, search: Search) -> list[parts.Part]:
@@ -83,8 +98,8 @@ def _settings(view: View, search: Search) -> list[parts.Part]:
             "KL at most {bound:g} nats", bound=bound) for bound in BOUNDS}, f"{search.bound:g}", act=ACT, field="bound",
             many=True))
     if search.wanted == WINNING:
-        output = winning.output_of(view.state, view.before)
-        token = winning.wanted(view.state, output)
+        output = _output(view)
+        token = _token(view, output)
         ids = list(dict.fromkeys([*map(int, output.top(WORDS)), token]))
         row.append(parts.choice(_("Token that should win"), dict(zip(map(str, ids), spelt(
             output.names[i] for i in ids), strict=True)), str(token), act={"type": "contribution", "token": 0},
@@ -96,7 +111,7 @@ def _fewest(result: Fewest, search: Search) -> list[parts.Part]:
     size = result.answer(search.bound)
     divergence, _plan = result.plans[size]
     learned = sorted(((curve, kl) for curve, (kl, _plan) in result.plans.items()), reverse=True)
-    curves = [(name, _(name), points) for name, points in {minimal_heads.LEARNED: learned, **result.orders}.items()]
+    curves = [(name, _(name), points) for name, points in {searches.LEARNED: learned, **result.orders}.items()]
     return [parts.note(_("{size} of {heads} heads are enough: KL {kl:.3f} nats (at most {bound:g}).",
                          size=size, heads=result.heads, kl=divergence, bound=search.bound)),
             parts.button(_("Prune the others"), ACT | {"apply": FEWEST}),
@@ -116,7 +131,7 @@ def _groups(view: View, result: Grouped) -> list[parts.Part]:
 
 
 def _won(view: View, won: Won) -> list[parts.Part]:
-    output = winning.output_of(view.state, view.before)
+    output = _output(view)
     token, other = (parts.word(label) for label in spelt([output.names[won.token], output.names[won.other]]))
     plan = won.plans[won.nearest][1]
     slots = {"n": str(won.nearest), "heads": str(won.heads), "token": token, "other": other,
@@ -162,10 +177,10 @@ def act(event: dict[str, Any]) -> None:
 
 def _job(view: View, question: Question, key: tuple[Any, ...]) -> Job[Any]:
     try:
-        job = minimal_heads.begin(view.lab, view.before.prompt, question, view.state.search, key)
+        job = searches.begin(view.lab, view.before.prompt, question, view.state.search, key)
         return job.start(polled=True)
     except limits.LimitError as error:
-        return Job[Any](minimal_heads.TITLE, None).refuse(str(error))
+        return Job[Any](searches.TITLE, None).refuse(str(error))
 
 
 def _plan(name: object) -> HeadPlan | None:

@@ -1,17 +1,29 @@
 """Tools of a layer: how widely its heads spread their attention, how alike they are, and their computed gates."""
 
 import math
+from typing import Any
 
+from app.compute import AnyTrace
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
-from app.panels.measured import disagreement
-from app.panels.measured.disagreement import TERMS
+from app.panels.choice.choosing import model_label
+from app.panels.measured.measures import Measured
+from app.server import caches, limits, serving
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
+from models import Lab, catalogue
+from models.analysis.head_similarity import Likeness, disagreement_of, of_text, of_trace
+from models.labs.foreign import is_foreign
 from models.trace import Trace, row_entropy
+from studies import store
 
 LEAST = 3  # number of queries from which a curve is drawn
+LONG = 256  # number of tokens above which the input text is not evaluated
+# the disagreement terms (Li et al. 2018), which measure how heads differ
+TERMS = {"out": N_("Outputs"), "sub": N_("Values"), "pos": N_("Positions")}
+SENSES = {"out": N_("cosine of the heads' outputs"), "sub": N_("cosine of the heads' values"),
+          "pos": N_("overlap of their attention rows")}
 
 
 def entropy(view: View, tool: Tool) -> Content:
@@ -36,7 +48,7 @@ def entropy(view: View, tool: Tool) -> Content:
 
 def alike(view: View, tool: Tool) -> Content:
     """Returns the similarity of each pair of heads of the layer on this text."""
-    found = disagreement.of_text_of(view.lab, view.before)
+    found = of_text_of(view.lab, view.before)
     kind, layer, head = view.head
     if not found:
         raise ValueError(N_("Shorten the text to compare all heads."))
@@ -50,14 +62,50 @@ def alike(view: View, tool: Tool) -> Content:
     names = [parts.short((kind, layer, other)) for other in range(len(values))]
     table = parts.table(["", *names], [[name, *(number(float(value), ".2f") for value in row)]
                                        for name, row in zip(names, values, strict=True)], look="")
-    over = disagreement.rows(view.lab, {view.lab.name: found}, terms)
+    over = _over_corpora(view.lab, {view.lab.name: found}, terms)
     return parts.composed(
-        parts.title(_("Which heads do the same?"), _(disagreement.SENSES[term]), parts.choice(
+        parts.title(_("Which heads do the same?"), _(SENSES[term]), parts.choice(
             _("Compared by"), {each: _(TERMS[each]) for each in terms}, term, name="term")),
         parts.row(parts.bars(rows), table, look="duo") if len(values) > 1 else parts.note(_("The layer has one head.")),
         parts.table(list(over[0]), [list(row.values()) for row in over], look=""),
         parts.note(_("exp(D), −D: mean over pairs of heads and layers. Higher: heads differ more; {least:.3f}: all "
                      "are equal.", least=math.exp(-1))))
+
+
+def _over_corpora(lab: Lab, similarities: dict[str, Likeness], terms: list[str]) -> list[dict[str, str]]:
+    """Returns table rows of exp(D) on the input text, and over the corpus for all evaluated models of the family."""
+    def row(name: str, values: dict[str, float]) -> dict[str, str]:
+        return {"": name, **{_(TERMS[term]): f"{values[term]:.3f}" if term in values else "–" for term in terms}}
+
+    table = [row(_("this text") if name == lab.name else _("{name}, this text", name=model_label(name)),
+                 {term: math.exp(disagreement_of(stored, term)) for term in terms}) for name,
+             stored in similarities.items()]
+    family = [lab.name] if is_foreign(lab.name) else [lab.name, *(
+        name for name in catalogue.family(lab.name) if name != lab.name)]
+    for name in family:
+        stored: dict[str, Any] = store.read_undamaged(name, "disagreement") or {}
+        if stored:
+            table.append(row(_("{name}, {n} sentences", name=model_label(name), n=stored["sentences"]), stored["mean"]))
+    return table
+
+
+def of_text_of(lab: Lab, before: AnyTrace) -> Likeness:
+    """Returns the values on the input text, cached; empty for a text of more than LONG tokens and for a sketch."""
+    if not isinstance(before, Trace) or len(before.prompt.ids) > LONG:
+        return {}
+
+    def measure() -> Measured:
+        limits.spend(limits.PASSES)
+        with serving.computing():
+            similarities = of_trace(before) if is_foreign(lab.name) else of_text(lab, before.prompt)
+        return Measured({f"{kind} {term}": pairs for kind, terms in similarities.items()
+                         for term, pairs in terms.items()})
+
+    result: dict[str, dict[str, Any]] = {}
+    for name, values in caches.measured.get(("disagreement", lab.identity, before.prompt), measure).values.items():
+        kind, term = name.split(" ")
+        result.setdefault(kind, {})[term] = values
+    return result
 
 
 def gates(view: View, tool: Tool) -> Content:

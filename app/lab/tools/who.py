@@ -8,13 +8,18 @@ from app.content import parts
 from app.content.picture import shown_token
 from app.content.tool import Tool
 from app.lab.view import View
-from app.panels.answer.writers import MEASURE_NAMES, RELEVANCE, choice, rest_name
-from app.state.pages.answer_view import DIRECT, NONE, TOKENS
+from app.state.pages.answer_view import DIRECT, HEADS, NONE, TOKENS
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
 from models.analysis.relevance import HeadRelevance, applies, relevance_of
 
 ROWS = 6
+CHOICES = 10  # number of most probable tokens that can be chosen
+MEASURE_NAMES = {DIRECT: N_("direct contribution"), HEADS: N_("gradient × input of heads"),
+                 TOKENS: N_("gradient × input of tokens")}
+RELEVANCE = N_("Gradient × input with constant patterns, gates and norm scales, which is LRP (epsilon rule): with "
+               "effects through later layers, summed over positions. The authors of LXT write that LRP is patented "
+               "and free only for personal and scientific use.")
 
 
 def content(view: View, tool: Tool) -> Content:
@@ -28,12 +33,13 @@ def content(view: View, tool: Tool) -> Content:
     if applies(view.lab):
         controls.append(parts.choice(_("Measure"), {key: _(text) for key, text in MEASURE_NAMES.items()}, measure,
                                      act={"type": "choose", "name": "measure"}, many=True))
-    for name, label, chosen, is_optional in (("token", _("Answer"), token["id"], False),
-                                             ("against", _("Compared with"), against, True)):
-        offered = choice(name, label, view.output, chosen, is_optional)["options"]
-        controls.append(parts.choice(label, {str(each["value"]): each["text"].strip() or each["text"]
-                                             for each in offered}, str(chosen),
-                                     act={"type": "choose", "name": name, "value": 0}, many=True))
+    for name, label, chosen, first in (("token", _("Answer"), token["id"], {}),
+                                       ("against", _("Compared with"), against, {str(NONE): _("no other word")})):
+        ids = list(dict.fromkeys([*map(int, view.output.top(CHOICES)), *([] if chosen == NONE else [chosen])]))
+        offered = first | {str(i): text.strip() or text
+                           for i, text in zip(ids, spelt(view.output.names[i] for i in ids), strict=True)}
+        controls.append(parts.choice(label, offered, str(chosen), act={"type": "choose", "name": name, "value": 0},
+                                     many=True))
     heads, rest, total, about = (_direct if measure == DIRECT else _relevance)(view, token["id"], against)
     title = parts.title(parts.said(_("Who wrote {word}?"), word=parts.word(token["label"])), _(
         "its logit: {total}. Contribution is not cause: prune to test.", total=number(total, "+.2f")))
@@ -84,6 +90,15 @@ def _found(view: View, token: int, against: int) -> HeadRelevance:
     other, position, prompt = None if against == NONE else against, view.output.position, view.after.prompt
     return view.remembered("relevance", (prompt, view.plan, token, other, position),
                            lambda: relevance_of(view.lab, prompt, view.plan, position, token, other), 3)
+
+
+def rest_name(name: str) -> str:
+    """Returns the name of a contribution that is not a head."""
+    if name.startswith("mlp "):
+        return _("MLP of layer {layer}", layer=int(name.removeprefix("mlp ")) + 1)
+    if name.startswith("layer "):
+        return _("Layer {layer}, without attention maps", layer=int(name.removeprefix("layer ")) + 1)
+    return _("biases") if name == "biases" else _("embedding")
 
 
 TOOLS = [Tool("answer.who", N_("Who wrote it?"), N_("attribution"), content, tip="contributions",

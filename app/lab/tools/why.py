@@ -6,8 +6,8 @@ import numpy
 
 from app.content import parts
 from app.content.tool import Tool
+from app.lab.tools.who import rest_name
 from app.lab.view import View
-from app.panels.answer.writers import rest_name
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
 from models.capabilities import Explainable

@@ -1,12 +1,15 @@
 """The open step of a lesson: text, question, task, and the tick when the step is completed."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from app import compute
 from app.state import session, visit
 from app.state.lab_state import SHOWN, LabState
 from app.state.lessons.conditions import Condition, Outcome
 from app.state.lessons.lesson_files import CHOICES, ORDER, Lesson, Place, Question, after, lesson, step_at
 from app.texts import _
+from models import Output
 
 
 def content(state: LabState, results: Outcome) -> dict[str, Any] | None:
@@ -33,13 +36,20 @@ def content(state: LabState, results: Outcome) -> dict[str, Any] | None:
             "needs": step.needs, "uses_text": step.uses_text}
 
 
-def outcome(state: LabState, label: str = "", trained: str = "") -> Outcome:
-    """Returns the results that a step's condition can test; the labels are those of Outcome."""
+def outcome(state: LabState, after: Sequence[Output] = (), before: Sequence[Output] = ()) -> Outcome:
+    """Returns the results that a step's condition can test, of the predictions under the plan and unmodified."""
     question = step_at(state.lesson).question if state.lesson else None
     is_right = None
     if question is not None and state.answer not in ("", SHOWN):
         is_right = CHOICES.index(state.answer) == question.right
-    return Outcome(label, trained, is_right)
+    return Outcome(_label(after, state), _label(before, state), is_right)
+
+
+def _label(outputs: Sequence[Output], state: LabState) -> str:
+    if not outputs:
+        return ""
+    output = compute.shown_output(outputs, state.prediction)
+    return output.names[output.top()[0]]
 
 
 def _step_links(this_lesson: Lesson, ticked: set[Place]) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
-"""Minimal heads: searches for the smallest set of heads that keeps the prediction, or that makes a chosen token win.
+"""Searches over heads: the smallest set that keeps the prediction, three groups, or the fewest that make a token win.
 
-A third search divides the heads into three groups. The weights are frozen. The result is a plan.
+The weights are frozen. The result is a plan.
 """
 
 from dataclasses import dataclass
@@ -9,44 +9,32 @@ from typing import Any
 import torch
 
 from app import compute
-from app.panels.answer import winning
-from app.panels.answer.winning import Won
 from app.server import limits, serving
 from app.server.jobs import Cancelled, Job, Progress
-from app.state.pages.search import FEWEST, WINNING, Search
-from app.state.pages.search import GROUPS as IN_GROUPS
+from app.state.pages.search import FEWEST, GROUPS, WINNING, Search
 from app.texts import N_
 from models import HeadPlan, Lab
 from models.analysis import head_groups, minimal_heads
+from models.analysis.answer import winning_heads
 from models.analysis.gated_predictions import Gating, Question
-from models.analysis.head_groups import FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED
 from models.analysis.head_measures import confidences, in_one_row
 from models.prompt import Prompt
 from models.trace import Trace
 
-TITLES = {FEWEST: N_("Smallest set"), IN_GROUPS: N_("Three groups"), WINNING: N_("Make a token win")}
-CHANGES = {False: N_("Prune"), True: N_("Constant")}
-SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
 TITLE, CHECKING, COUNTING = (N_("Learning gates, step"), N_("Exchanging heads"), N_("Evaluating head sets, size"))
 # passes that one search counts against the visitor's limit. A search takes as long as 600 passes (18 tokens) to 1,200
 # passes (23 tokens).
 SEARCH = 250
 BY_COST, BY_CONFIDENCE, LEARNED = (N_("by loss when pruned alone"), N_("by confidence"), N_("learned gates"))
-NAMES = {FACILITATING: N_("facilitating"), INTERFERING: N_("interfering"), IRRELEVANT: N_("irrelevant"),
-         UNDECIDED: N_("undecided")}
+
+
 @dataclass(frozen=True, eq=False)
 class Fewest:
-    """The sets of heads that the search found, and curves of simpler pruning orders for comparison.
+    """The sets of heads that the search found, and curves of simpler pruning orders for comparison."""
 
-    Attributes:
-        plans: number of remaining heads -> (KL divergence in nats, the plan that prunes all other heads).
-        orders: name of a pruning order -> list of (remaining heads, KL divergence in nats).
-        heads: number of heads of the model.
-    """
-
-    plans: dict[int, tuple[float, HeadPlan]]
-    orders: dict[str, list[tuple[int, float]]]
-    heads: int
+    plans: dict[int, tuple[float, HeadPlan]]  # number of remaining heads -> (KL in nats, the plan that prunes others)
+    orders: dict[str, list[tuple[int, float]]]  # name of a pruning order -> (remaining heads, KL divergence in nats)
+    heads: int  # number of heads of the model
 
     def answer(self, bound: float) -> int:
         """Returns the smallest number of heads with a KL divergence within the bound, in nats."""
@@ -55,21 +43,27 @@ class Fewest:
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """The three groups of heads and the addresses of the heads, in the same order.
-
-    Attributes:
-        groups: the fitted groups.
-        heads: addresses of the heads.
-        known: True if the gates were fitted to right answers, False if to the model's own answers.
-    """
+    """The three groups of heads, and the addresses of the heads in the same order."""
 
     groups: head_groups.Groups
     heads: list[tuple[str, int, int]]
-    known: bool
 
     def of(self, name: str) -> list[tuple[str, int, int]]:
         """Returns the addresses of the heads of a group."""
         return [head for head, group in zip(self.heads, self.groups.names, strict=True) if group == name]
+
+
+@dataclass(frozen=True, eq=False)
+class Won:
+    """The sets of heads under whose intervention a token wins, or nearly wins."""
+
+    plans: dict[int, tuple[float, HeadPlan]]  # number of changed heads -> (margin of the token in nats, the plan)
+    fewest: int | None  # the smallest number of heads under which the token wins; None if no set was found
+    nearest: int  # `fewest`, or the number of heads with the largest margin
+    heads: int  # number of heads of the model
+    token: int  # id of the chosen token
+    other: int  # id of the most probable other token under the nearest plan
+    probabilities: tuple[float, float]  # of the token and of the other one, under the nearest plan
 
 
 @dataclass
@@ -105,13 +99,21 @@ def begin(lab: Lab, prompt: Prompt, question: Question, search: Search, key: tup
     def grouped(tell: Progress, cancelled: Cancelled) -> Grouped:
         with serving.computing():
             gating = Gating.of(lab, prompt, question)
-        groups = head_groups.fit(gating, tell=tell, cancelled=cancelled, turn=serving.computing)
-        return Grouped(groups, gating.heads, question.known)
+        return Grouped(head_groups.fit(gating, tell=tell, cancelled=cancelled, turn=serving.computing), gating.heads)
 
     def won(tell: Progress, cancelled: Cancelled) -> Won:
         token, constant = key[-1]
-        return winning.find(lab, prompt, question, token, constant, tell, cancelled)
+        with serving.computing():
+            gating = Gating.of(lab, prompt, question, constant)
+        winning = winning_heads.search(gating, token, tell, cancelled, serving.computing)
+        with serving.computing():
+            nearest = winning.best[winning.nearest][1]
+            probabilities = gating.log_probabilities(1 - nearest[None].float())[0, 0].exp()
+        other = next(int(i) for i in probabilities.argsort(descending=True) if int(i) != token)
+        return Won({size: (margin, gating.plan(~changed)) for size, (margin, changed) in winning.best.items()},
+                   winning.fewest, winning.nearest, len(gating.heads), token, other,
+                   (float(probabilities[token]), float(probabilities[other])))
 
-    work: dict[str, Any] = {FEWEST: fewest, IN_GROUPS: grouped, WINNING: won}
+    work: dict[str, Any] = {FEWEST: fewest, GROUPS: grouped, WINNING: won}
     job: Job[Any] = Job(COUNTING if search.wanted == WINNING else TITLE, work[search.wanted])
     return job

@@ -1,1 +1,0 @@
-"""The sections that explain the prediction: by layer, contributions to a logit, two prompts, parts of a score."""

@@ -1,1 +1,0 @@
-"""Panels about generated text: continuation, sampling settings, limited memory, translation."""
