@@ -30,6 +30,7 @@ from app.server.queueing import Turns
 from app.server.streamlit_internals import session_id as session_id  # app/state uses both
 from app.server.streamlit_internals import went_back_or_forward as went_back_or_forward
 from models import Lab, catalogue
+from models.contexts import setting
 from models.generate.beam import between_steps
 from models.labs.foreign import is_foreign
 
@@ -91,18 +92,13 @@ def aside(page: bool = False) -> Iterator[None]:
 _is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lambda: True)
 
 
-@contextlib.contextmanager
-def only_while(is_wanted: Callable[[], bool]) -> Iterator[None]:
+def only_while(is_wanted: Callable[[], bool]) -> contextlib.AbstractContextManager[None]:
     """While the context is open, a computation begins only if `is_wanted` is true after the wait for a turn.
 
     Otherwise `computing` raises OvertakenError. The condition of an outer context applies too.
     """
     outer = _is_wanted.get()
-    token = _is_wanted.set(lambda: outer() and is_wanted())
-    try:
-        yield
-    finally:
-        _is_wanted.reset(token)
+    return setting(_is_wanted, lambda: outer() and is_wanted())
 
 
 def begin() -> None:
@@ -118,14 +114,9 @@ class LongWorkError(Exception):
 _may_be_long: ContextVar[bool] = ContextVar("may_be_long", default=True)
 
 
-@contextlib.contextmanager
-def only_short() -> Iterator[None]:
+def only_short() -> contextlib.AbstractContextManager[None]:
     """While the context is open, long work raises LongWorkError before it begins."""
-    token = _may_be_long.set(False)
-    try:
-        yield
-    finally:
-        _may_be_long.reset(token)
+    return setting(_may_be_long, False)
 
 
 def begin_long() -> None:
@@ -159,11 +150,10 @@ def computing_long() -> Iterator[None]:
     own_turn = contextlib.nullcontext() if _long.is_mine() else _long
     with aside(page=True), own_turn, _computing, limits.working(limits.SEARCHES):
         begin()
-        token = between_steps.set(_let_short_work_go_first)
         try:
-            yield
+            with setting(between_steps, _let_short_work_go_first):
+                yield
         finally:
-            between_steps.reset(token)
             _trim_soon.set()
 
 

@@ -21,6 +21,7 @@ from app.state.lab_state import LabState
 from app.state.lessons.lesson_files import Place
 from components import channel
 from components.channel import Channel
+from models.contexts import setting
 
 SESSION_KEY = "visit"  # the key of the Visit in Streamlit's session state
 
@@ -31,48 +32,34 @@ _current: ContextVar[Visit | None] = ContextVar("visit", default=None)
 
 @dataclass(eq=False)
 class Visit:
-    """The state of one browser session.
+    """The state of one browser session."""
 
-    Attributes:
-        history: the present state, undo and redo.
-        channel: events and payloads. The channel's id identifies the session, and its lock protects the session.
-        answers: step of a lesson -> the visitor's answer, as LabState.answer.
-        ticked: completed steps of lessons.
-        aside: the state before the lesson, which is restored after it.
-        allowance: the used requests, bytes and work; see app/server/limits.py.
-        addresses: hash of an address of this session -> the state of this address.
-        asked: the state whose generated text the browser asked for, which a first page lacks.
-        begin_writing: True if the continuation must start when the page is next displayed.
-        continuation: the generated continuation on the page.
-        labs: name -> external model with the constant matrices that this visitor computed.
-        pictures: model -> content of the picture file that the visitor chose.
-        job: the background job; None without one.
-        request: the event of the page Models that the next run of the script handles.
-        search: the search for minimal heads (app/panels/prompt/minimal_heads.Under); None without one.
-        trainings: the trainings of the page Training (app/training/runs.py); None before the first.
-        address: IP address of the browser; None if Streamlit does not report it.
-        is_embedded: True if the app is in a frame of another page.
-        layout: page, language and size of type of the page that Streamlit displays; None before it is displayed.
-    """
-
-    history: History = field(default_factory=History)
+    history: History = field(default_factory=History)  # the present state, undo and redo
+    # events and payloads. The channel's id identifies the session, and its lock protects the session.
     channel: Channel = field(default_factory=Channel)
+    # step of a lesson -> the visitor's answer, as LabState.answer
     answers: dict[Place, str] = field(default_factory=dict)
-    ticked: set[Place] = field(default_factory=set)
-    aside: LabState | None = None
+    ticked: set[Place] = field(default_factory=set)  # completed steps of lessons
+    aside: LabState | None = None  # the state before the lesson, which is restored after it
+    # the used requests, bytes and work; see app/server/limits.py
     allowance: limits.Allowance = field(default_factory=limits.Allowance)
+    # hash of an address of this session -> the state of this address
     addresses: OrderedDict[str, LabState] = field(default_factory=OrderedDict)
-    asked: LabState | None = None
-    begin_writing: bool = False
-    continuation: Any = None
+    asked: LabState | None = None  # the state whose generated text the browser asked for, which a first page lacks
+    begin_writing: bool = False  # True if the continuation must start when the page is next displayed
+    continuation: Any = None  # the generated continuation on the page
+    # name -> external model with the constant matrices that this visitor computed
     labs: dict[str, Any] = field(default_factory=dict)
+    # model -> content of the picture file that the visitor chose
     pictures: dict[str, bytes] = field(default_factory=dict)
-    job: Any = None
+    job: Any = None  # the background job; None without one
+    # the event of the page Models that the next run of the script handles
     request: dict[str, Any] = field(default_factory=dict)
-    search: Any = None
-    trainings: Any = None
-    address: str | None = None
-    is_embedded: bool = False
+    search: Any = None  # the search for minimal heads (app/lab/searches.Under); None without one
+    trainings: Any = None  # the trainings of the page Training (app/training/runs.py); None before the first
+    address: str | None = None  # IP address of the browser; None if Streamlit does not report it
+    is_embedded: bool = False  # True if the app is in a frame of another page
+    # page, language and size of type of the page that Streamlit displays; None before it is displayed
     layout: Hashable = None
 
     def __post_init__(self) -> None:
@@ -101,9 +88,5 @@ limits.charge(lambda: current())
 @contextlib.contextmanager
 def use(visit: Visit) -> Iterator[Visit]:
     """Makes a session the current one while the context is open, for a thread without a Streamlit session."""
-    token = _current.set(visit)
-    try:
-        with channel.use(visit.channel):
-            yield visit
-    finally:
-        _current.reset(token)
+    with setting(_current, visit), channel.use(visit.channel):
+        yield visit

@@ -9,8 +9,8 @@ on a module, so passes of two visitors through one model are independent.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
+from models.contexts import setting
 from models.nets.attention.base import NEVER, Intervention, gated, intervene
 
 
@@ -140,14 +141,9 @@ class BatchPass(ForwardPass):
 _current: ContextVar[ForwardPass | None] = ContextVar("pass", default=None)
 
 
-@contextmanager
-def during(what: ForwardPass) -> Iterator[None]:
+def during(what: ForwardPass) -> AbstractContextManager[None]:
     """Context manager: inside it, the forward passes of this thread use the settings `what`."""
-    token = _current.set(what)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return setting(_current, what)
 
 
 def current_pass() -> ForwardPass:

@@ -16,7 +16,7 @@ from models.lab import Lab
 from models.labs.foreign.reading.readers import TextReader
 from models.labs.foreign.running import layout
 from models.labs.foreign.running.attention import ForwardPass, LayerRecord, Sink, during
-from models.labs.foreign.running.positions import BLOCK_NUMBERS, Result, whole
+from models.labs.foreign.running.positions import BLOCK_NUMBERS, Result, at_positions
 from models.nets.attention.base import NO_INTERVENTION, Intervention, intervention_of
 from models.nets.attention.patching import Values
 from models.plan import TRAINED, Address, HeadPlan, Scale
@@ -105,7 +105,7 @@ class PassLab(Lab):
 
         own = self.task.inputs(source)
         same = {name: value for name, value in inputs.items() if name in ("decoder_input_ids", "use_cache")}
-        with during(ForwardPass(self.sites, lambda *_: NO_INTERVENTION, sink=sink)), whole():
+        with during(ForwardPass(self.sites, lambda *_: NO_INTERVENTION, sink=sink)), at_positions(None):
             (module or self.model)(**own, **{name: value for name, value in same.items() if name not in own})
         return values
 

@@ -6,11 +6,13 @@ only, so this works for every architecture whose head processes each position se
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
 from torch import Tensor, nn
+
+from models.contexts import setting
 
 BLOCK_NUMBERS = 8 * 2**20  # number of logits that are computed at once: 32 MB
 
@@ -36,28 +38,13 @@ class BodyOutput:
 _current: ContextVar[BodyOutput | None] = ContextVar("body output", default=None)
 
 
-@contextmanager
-def at_positions(output: BodyOutput) -> Iterator[None]:
-    """Context manager: inside it, the model computes logits only at `output.positions`.
+def at_positions(output: BodyOutput | None) -> AbstractContextManager[None]:
+    """Context manager: inside it, the model computes logits only at `output.positions`; for None, at all positions.
 
     `listen` must have been called for the model's body. If the model is called again with the same `output`, only its
     language-model head is run.
     """
-    token = _current.set(output)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
-
-@contextmanager
-def whole() -> Iterator[None]:
-    """Context manager: inside it, `at_positions` has no effect, for a pass over another prompt."""
-    token = _current.set(None)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return setting(_current, output)
 
 
 def bodies_of(model: Any) -> list[nn.Module]:
@@ -96,8 +83,6 @@ class Result:
         return self._run().logits[0]
 
     def _run(self) -> Any:
-        if self._body is None:
-            return self._call()
         with at_positions(self._body):
             return self._call()
 

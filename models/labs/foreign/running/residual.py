@@ -15,8 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from models.contexts import setting
 from models.errors import StructureError
-from models.labs.foreign.running.positions import BodyOutput, at_positions, whole
+from models.labs.foreign.running.positions import BodyOutput, at_positions
 from models.messages import message
 
 TOLERANCE = 1e-4  # tolerance relative to the largest number, in comparisons of values of one pass
@@ -51,11 +52,8 @@ _current: ContextVar[Recording | None] = ContextVar("residual stream", default=N
 def recording(positions: Sequence[int]) -> Iterator[Recording]:
     """Context manager that records the pass inside it; yields the Recording."""
     record = Recording(positions)
-    token = _current.set(record)
-    try:
+    with setting(_current, record):
         yield record
-    finally:
-        _current.reset(token)
 
 
 def listen(model: nn.Module, sites: Mapping[nn.Module, str]) -> None:
@@ -143,7 +141,7 @@ def head_of(model: Any, body: nn.Module, inputs: Mapping[str, Any], output: Any,
     expected = output.last_hidden_state[0, list(positions)]
     norms = [module for name, module in body.named_modules()
              if "norm" in type(module).__name__.lower() and not any(part.isdigit() for part in name.split("."))]
-    with whole():
+    with at_positions(None):
         for norm in (None, *reversed(norms)):
             result = last if norm is None else _applied(norm, last)
             if result is not None and result.shape == expected.shape and close(result, expected):
