@@ -22,46 +22,33 @@ _current: ContextVar[Channel | None] = ContextVar("channel", default=None)
 
 
 class Picture(NamedTuple):
-    """A snapshot of the state for a page's payloads, taken first: events can arrive while the page is generated.
+    """A snapshot of the state for a page's payloads, taken first: events can arrive while the page is generated."""
 
-    Attributes:
-        serial: number of the snapshot; a payload with a lower number is older.
-        newest: number of the newest event, of any component, that the snapshot includes.
-        received: component -> number of the newest event of this component that the snapshot includes.
-    """
-
-    serial: int
-    newest: int
-    received: dict[str, int]
+    serial: int  # number of the snapshot; a payload with a lower number is older
+    newest: int  # number of the newest event, of any component, that the snapshot includes
+    received: dict[str, int]  # component -> number of the newest event of this component that the snapshot includes
 
 
 @dataclass(eq=False)
 class Channel:
-    """The events and payloads of one session. A component is identified by the `key` of its mount.
+    """The events and payloads of one session. A component is identified by the `key` of its mount."""
 
-    Attributes:
-        id: an unguessable string that identifies the session in the address of the events route.
-        newest: number of the newest handled event of any component.
-        received: component -> number of the newest handled event of this component.
-        handlers: component -> the function that handles the events of this component.
-        serial: number of the newest snapshot of the state.
-        displayed: the snapshot that the Streamlit script displayed last, or is displaying now.
-        latest: the newest snapshot.
-        sent: component -> name of a field or an array -> (fingerprint, serial) of the last payload of the events route
-            with this name since the last script run began; the fingerprint is empty for a name that was removed.
-        direct: True if the events route can update the page.
-        lock: held while the state changes, so that an event and a script run never change the state at the same time.
-    """
-
+    # an unguessable string that identifies the session in the address of the events route
     id: str = field(default_factory=lambda: secrets.token_urlsafe(24))
-    newest: int = 0
-    serial: int = 0
+    newest: int = 0  # number of the newest handled event of any component
+    serial: int = 0  # number of the newest snapshot of the state
+    # component -> number of the newest handled event of this component
     received: dict[str, int] = field(default_factory=dict)
+    # component -> the function that handles the events of this component
     handlers: dict[str, OnEvent | None] = field(default_factory=dict)
+    # component -> name of a field or an array -> (fingerprint, serial) of the last payload of the events route with
+    # this name since the last script run began; the fingerprint is empty for a name that was removed
     sent: dict[str, dict[tuple[str, str], tuple[bytes, int]]] = field(default_factory=dict)
+    # the snapshot that the Streamlit script displayed last, or is displaying now
     displayed: Picture = Picture(0, 0, {})
-    latest: Picture = Picture(0, 0, {})
-    direct: bool = False
+    latest: Picture = Picture(0, 0, {})  # the newest snapshot
+    direct: bool = False  # True if the events route can update the page
+    # held while the state changes, so that an event and a script run never change the state at the same time
     lock: threading.RLock = field(default_factory=threading.RLock)
     _listening: dict[str, OnEvent | None] = field(default_factory=dict)
 

@@ -6,24 +6,15 @@ from typing import TypedDict
 
 
 class Colours(TypedDict):
-    """The colours of one theme as `#rrggbb`; scales have equal steps of perceived lightness.
+    """The colours of one theme as `#rrggbb`; scales have equal steps of perceived lightness."""
 
-    Attributes:
-        sequential: scale for weights from 0 to the largest weight; light theme: white to indigo, dark theme: near-black
-            to amber.
-        diverging: scale for differences; negative is blue, zero is the background, positive is orange.
-        attention: scale of the Lab for attention weights, by their square roots.
-        unused: the same in grey, for the pattern of a pruned head.
-        series: colours of lines and dots in charts, one per model; readable as text on the theme's background.
-        accent: colour of selected and changed elements; readable as text on the theme's background.
-    """
-
+    # scale for weights from 0 to the largest weight; light theme: white to indigo, dark theme: near-black to amber
     sequential: list[str]
-    diverging: list[str]
-    attention: list[str]
-    unused: list[str]
-    series: list[str]
-    accent: str
+    diverging: list[str]  # scale for differences; negative is blue, zero is the background, positive is orange
+    attention: list[str]  # scale of the Lab for attention weights, by their square roots
+    unused: list[str]  # the same in grey, for the pattern of a pruned head
+    series: list[str]  # colours of lines and dots in charts, one per model; readable as text on the theme's background
+    accent: str  # colour of selected and changed elements; readable as text on the theme's background
 
 
 COLOURS: dict[str, Colours] = json.loads(

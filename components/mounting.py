@@ -41,20 +41,14 @@ Name = tuple[str, str]  # (FIELD, name of a field of the header) or (ARRAY, name
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The content of one component of a page, before it is sent.
+    """The content of one component of a page, before it is sent."""
 
-    Attributes:
-        component: name of the component, as in components/main.js.
-        key: key of the component's mount on the page.
-        header, arrays: see `pack`.
-        on_event: called with each event of the component.
-    """
-
-    component: str
-    key: str
+    component: str  # name of the component, as in components/main.js
+    key: str  # key of the component's mount on the page
+    # header and arrays: see `pack`
     header: dict[str, Any]
     arrays: dict[str, ndarray] = field(default_factory=dict)
-    on_event: OnEvent | None = None
+    on_event: OnEvent | None = None  # called with each event of the component
 
     def payload(self, changes: Collection[Name] | None = None) -> bytes:
         """Returns a binary payload for the events route.

@@ -27,25 +27,15 @@ EVENTS, NAMES = 6, 4  # lookup: events of a sequence, and different variables am
 
 @dataclass(frozen=True)
 class Task:
-    """One task; a subclass samples sequences and computes their answers.
+    """One task; a subclass samples sequences and computes their answers."""
 
-    Attributes:
-        name: key in TASKS and in links.
-        title: name on pages.
-        line: what the model has to answer.
-        needs: what attention has to do for it.
-        example: the sequence whose attention is watched while the model trains.
-        symbols: the tokens after `start`, by token id.
-        longest: number of tokens of the longest sequence, `start` included.
-    """
-
-    name: str
-    title: str
-    line: str
-    needs: str
-    example: str
-    symbols: str
-    longest: int
+    name: str  # key in TASKS and in links
+    title: str  # name on pages
+    line: str  # what the model has to answer
+    needs: str  # what attention has to do for it
+    example: str  # the sequence whose attention is watched while the model trains
+    symbols: str  # the tokens after `start`, by token id
+    longest: int  # number of tokens of the longest sequence, `start` included
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -12,47 +12,30 @@ COLOURS, DASHES = 8, 6  # numbers of colours and of dash patterns of models in c
 
 @dataclass(frozen=True)
 class Variant:
-    """How a model differs from the base model of its attention type; part of card.json.
+    """How a model differs from the base model of its attention type; part of card.json."""
 
-    Attributes:
-        base: name of the base model.
-        label: the variant's name in charts; may contain {n}.
-        words: the text that is appended to the attention type's title; may contain {n}.
-        line: the difference in one sentence; if empty, the attention type's sentence is shown.
-        colour, dash: see models.kind.Traits.
-        n: the number that replaces {n}.
-    """
-
-    base: str
-    label: str
-    words: str
-    line: str
+    base: str  # name of the base model
+    label: str  # the variant's name in charts; may contain {n}
+    words: str  # the text that is appended to the attention type's title; may contain {n}
+    line: str  # the difference in one sentence; if empty, the attention type's sentence is shown
+    # colour and dash: see models.kind.Traits
     colour: int
     dash: int
-    n: int = 0
+    n: int = 0  # the number that replaces {n}
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """The description of one model, for charts, choosers, README and guide.
+    """The description of one model, for charts, choosers, README and guide."""
 
-    Attributes:
-        name: for example "stories-selective".
-        task: the reader of the task that the model was trained for. Models of one task form a family and read the same
-            texts.
-        kinds: the attention blocks of the model.
-        trained_length: number of tokens of the longest training text.
-        limit: largest number of tokens of an input text.
-        steps: training steps from random initial weights, without the training of learned gates; 0 if unknown.
-        variant: the differences from the base model of the same attention type; None for the base model.
-    """
-
-    name: str
+    name: str  # for example "stories-selective"
+    # the reader of the task that the model was trained for. Models of one task form a family and read the same texts.
     task: Reader
-    kinds: tuple[Kind, ...]
-    trained_length: int
-    limit: int
-    steps: int = 0
+    kinds: tuple[Kind, ...]  # the attention blocks of the model
+    trained_length: int  # number of tokens of the longest training text
+    limit: int  # largest number of tokens of an input text
+    steps: int = 0  # training steps from random initial weights, without the training of learned gates; 0 if unknown
+    # the differences from the base model of the same attention type; None for the base model
     variant: Variant | None = None
 
     @property

@@ -26,17 +26,11 @@ class Kept:
 
 @dataclass(frozen=True, eq=False)
 class View(view.View):
-    """A view whose results are cached, and count against the visitor's limits.
+    """A view whose results are cached, and count against the visitor's limits."""
 
-    Attributes:
-        lab: the model.
-        reading: the tokenized text, and the reason if the typed text could not be tokenized.
-        state: the visitor's state for this model.
-    """
-
-    lab: Lab
-    reading: Reading
-    state: LabState
+    lab: Lab  # the model
+    reading: Reading  # the tokenized text, and the reason if the typed text could not be tokenized
+    state: LabState  # the visitor's state for this model
 
     @view.computed
     def traces(self) -> tuple[AnyTrace, AnyTrace]:

@@ -28,25 +28,16 @@ _slots = threading.BoundedSemaphore(2)
 
 @dataclass
 class Job(Generic[T]):
-    """One background job and its progress. The work runs in a separate thread and does not access the session.
+    """One background job and its progress. The work runs in a separate thread and does not access the session."""
 
-    Attributes:
-        what: title for the visitor, like `Downloading openai-community/gpt2`. The work may change it.
-        work: the function that runs. Its arguments are a function that reports progress and a function that returns
-            True if the work must stop. Set to None at the end, so that the model and the trace of the job can be
-            freed.
-        done: number of completed steps.
-        of: total number of steps; 0 while unknown.
-        result: the return value of `work`; None until the work has ended.
-        problem: message for the visitor about a failure; empty without a failure.
-    """
-
-    what: str
+    what: str  # title for the visitor, like `Downloading openai-community/gpt2`. The work may change it.
+    # the function that runs. Its arguments are a function that reports progress and a function that returns True if the
+    # work must stop. Set to None at the end, so that the model and the trace of the job can be freed.
     work: Callable[[Progress, Cancelled], T] | None
-    done: int = 0
-    of: int = 0
-    result: T | None = None
-    problem: str = ""
+    done: int = 0  # number of completed steps
+    of: int = 0  # total number of steps; 0 while unknown
+    result: T | None = None  # the return value of `work`; None until the work has ended
+    problem: str = ""  # message for the visitor about a failure; empty without a failure
     _has_begun: bool = False
     _cancel: threading.Event = field(default_factory=threading.Event)
     _finished: threading.Event = field(default_factory=threading.Event)

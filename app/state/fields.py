@@ -35,21 +35,15 @@ Read = tuple[Any, list[str]]  # the value, and a message for each part that coul
 
 @dataclass(frozen=True)
 class Field:
-    """One field of the link.
+    """One field of the link."""
 
-    Attributes:
-        key: the field's name in the address.
-        attribute: the field's attribute in LabState.
-        parse: (text, state with the fields parsed so far, in the order of FIELDS) -> (value, messages).
-        format: value -> text.
-        is_setting: True if the field changes only the presentation (language, lesson, large type). If an address has
-            only such fields, the other fields come from the initial state of a new visitor or of the lesson's step.
-    """
-
-    key: str
-    attribute: str
+    key: str  # the field's name in the address
+    attribute: str  # the field's attribute in LabState
+    # (text, state with the fields parsed so far, in the order of FIELDS) -> (value, messages)
     parse: Callable[[str, LabState], Read]
-    format: Callable[[Any], str] = str
+    format: Callable[[Any], str] = str  # value -> text
+    # True if the field changes only the presentation (language, lesson, large type). If an address has only such
+    # fields, the other fields come from the initial state of a new visitor or of the lesson's step.
     is_setting: bool = False
 
 

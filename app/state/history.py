@@ -22,26 +22,19 @@ def fits(kept: Iterable[str]) -> bool:
 
 @dataclass
 class History:
-    """One visitor's states.
+    """One visitor's states."""
 
-    Attributes:
-        present: the state on screen.
-        problems: messages about parts of the opened link that could not be parsed; cleared by the next change.
-        past: earlier states, for undo; the latest is last.
-        future: undone states, for redo; the next is last.
-        push: True if the browser must add an entry to its history for this change.
-        readable: task -> the last text that could be tokenized; used while the current text cannot be tokenized.
-        left: task -> the last state whose model belongs to this task's family.
-        wanted: fields of a link to an external model that must be opened first; empty without such a link.
-    """
-
-    present: LabState = field(default_factory=LabState)
+    present: LabState = field(default_factory=LabState)  # the state on screen
+    # messages about parts of the opened link that could not be parsed; cleared by the next change
     problems: list[str] = field(default_factory=list)
-    past: list[LabState] = field(default_factory=list)
-    future: list[LabState] = field(default_factory=list)
-    push: bool = False
+    past: list[LabState] = field(default_factory=list)  # earlier states, for undo; the latest is last
+    future: list[LabState] = field(default_factory=list)  # undone states, for redo; the next is last
+    push: bool = False  # True if the browser must add an entry to its history for this change
+    # task -> the last text that could be tokenized; used while the current text cannot be tokenized
     readable: dict[str, str] = field(default_factory=dict)
+    # task -> the last state whose model belongs to this task's family
     left: dict[str, LabState] = field(default_factory=dict)
+    # fields of a link to an external model that must be opened first; empty without such a link
     wanted: dict[str, str] = field(default_factory=dict)
     _merging: str = ""
     _changed: float = field(default=0.0, compare=False)

@@ -74,54 +74,32 @@ def default_text(model: str) -> str:
 
 @dataclass(frozen=True)
 class LabState:
-    """All settings of a visitor.
+    """All settings of a visitor."""
 
-    Attributes:
-        model: name of a model.
-        text: the complete input text.
-        plan: interventions on heads; each head exists in at least one of the models.
-        selection: the selected head, which exists in at least one of the models.
-        prediction: index of the prediction that is shown, counted from 0 in the order of the text, or LAST.
-        compared: the models of the same family that the Lab shows beside `model`.
-        budgets: number of tokens that each layer of a selective model keeps during generation; empty for all tokens.
-        claim: the open statement of Findings, its claim, or the matrix; one of CLAIMS.
-        page: the open page, a key of PAGES.
-        sampling: temperature, top-p and seed of the continuation.
-        lesson: the open step of a lesson; None outside lessons.
-        answer: answer to the step's question: a letter of lesson_files.CHOICES, SHOWN, or empty.
-        teach: True for the display in a classroom: large type.
-        language: language of the interface, a key of texts.LANGUAGES; input texts and generated texts are not
-            translated.
-        search: settings of the search for minimal heads.
-        chat: True if the model reads the text in its chat template.
-        source: the second prompt, from which patched heads take their values; empty for none.
-        target: the output text that an encoder-decoder is given in place of its own; empty for its own.
-        explanation: settings of the tools that explain the prediction.
-        lab: settings of the Lab.
-        training: settings of the page Training.
-    """
-
-    model: str = field(default_factory=default_model)
+    model: str = field(default_factory=default_model)  # name of a model
+    # the complete input text
     text: str = None  # type: ignore[assignment]  # __post_init__ sets the default, which depends on the model
-    plan: HeadPlan = HeadPlan()
-    selection: Selection = Selection()
-    prediction: int = LAST
-    compared: tuple[str, ...] = ()
+    plan: HeadPlan = HeadPlan()  # interventions on heads; each head exists in at least one of the models
+    selection: Selection = Selection()  # the selected head, which exists in at least one of the models
+    prediction: int = LAST  # index of the prediction that is shown, counted from 0 in the order of the text, or LAST
+    compared: tuple[str, ...] = ()  # the models of the same family that the Lab shows beside `model`
+    # number of tokens that each layer of a selective model keeps during generation; empty for all tokens
     budgets: tuple[int, ...] = ()
-    claim: str = FIRST_CLAIM
-    page: str = FIRST_PAGE
-    lesson: Place | None = None
-    answer: str = ""
-    teach: bool = False
+    claim: str = FIRST_CLAIM  # the open statement of Findings, its claim, or the matrix; one of CLAIMS
+    page: str = FIRST_PAGE  # the open page, a key of PAGES
+    lesson: Place | None = None  # the open step of a lesson; None outside lessons
+    answer: str = ""  # answer to the step's question: a letter of lesson_files.CHOICES, SHOWN, or empty
+    teach: bool = False  # True for the display in a classroom: large type
+    # language of the interface, a key of texts.LANGUAGES; input texts and generated texts are not translated
     language: str = ENGLISH
-    search: Search = Search()
-    sampling: Sampling = Sampling()
-    source: str = ""
-    target: str = ""
-    explanation: AnswerView = AnswerView()
-    chat: bool = False
-    lab: LabView = LabView()
-    training: TrainingView = TrainingView()
+    search: Search = Search()  # settings of the search for minimal heads
+    sampling: Sampling = Sampling()  # temperature, top-p and seed of the continuation
+    source: str = ""  # the second prompt, from which patched heads take their values; empty for none
+    target: str = ""  # the output text that an encoder-decoder is given in place of its own; empty for its own
+    explanation: AnswerView = AnswerView()  # settings of the tools that explain the prediction
+    chat: bool = False  # True if the model reads the text in its chat template
+    lab: LabView = LabView()  # settings of the Lab
+    training: TrainingView = TrainingView()  # settings of the page Training
 
     def __post_init__(self) -> None:
         if self.text is None:

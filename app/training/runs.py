@@ -21,32 +21,20 @@ RECORDED, NEW = "recorded", "new"  # states of a training without a run
 
 @dataclass(frozen=True)
 class Shown:
-    """The moments of a training, and where they come from.
+    """The moments of a training, and where they come from."""
 
-    Attributes:
-        state: RECORDED, NEW (the untrained model), or the state of the visitor's run (learning/runner.py).
-        moments: packed moments, see learning/moment.py.
-        place: place in the queue; 0 if the run does not wait.
-        problem: a sentence for the visitor if the run was stopped or failed; else empty.
-    """
-
-    state: str
-    moments: list[bytes]
-    place: int = 0
-    problem: str = ""
+    state: str  # RECORDED, NEW (the untrained model), or the state of the visitor's run (learning/runner.py)
+    moments: list[bytes]  # packed moments, see learning/moment.py
+    place: int = 0  # place in the queue; 0 if the run does not wait
+    problem: str = ""  # a sentence for the visitor if the run was stopped or failed; else empty
 
 
 @dataclass(eq=False)
 class Trainings:
-    """The trainings of one visit.
+    """The trainings of one visit."""
 
-    Attributes:
-        runs: recipe -> the latest run, the newest last.
-        seen: time of the page's latest request.
-    """
-
-    runs: dict[Recipe, Run] = field(default_factory=dict)
-    seen: float = field(default_factory=time.monotonic)
+    runs: dict[Recipe, Run] = field(default_factory=dict)  # recipe -> the latest run, the newest last
+    seen: float = field(default_factory=time.monotonic)  # time of the page's latest request
 
     @property
     def is_here(self) -> bool:

@@ -14,21 +14,15 @@ SHORTEST, LONGEST = 5, 30  # smallest and largest number of words of a sentence 
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence.
+    """One sentence."""
 
-    Attributes:
-        text: the original text.
-        words: (start, stop) of each word in the text.
-        heads: for each word, the index (from 0) of its syntactic head, the word on which it depends; -1 for the root.
-        relations: for each word, the name of its dependency without the part after a colon (`nsubj` of `nsubj:pass`).
-        tags: for each word, its universal part of speech, for example `NOUN`.
-    """
-
-    text: str
-    words: tuple[tuple[int, int], ...]
+    text: str  # the original text
+    words: tuple[tuple[int, int], ...]  # (start, stop) of each word in the text
+    # for each word, the index (from 0) of its syntactic head, the word on which it depends; -1 for the root
     heads: tuple[int, ...]
+    # for each word, the name of its dependency without the part after a colon (`nsubj` of `nsubj:pass`)
     relations: tuple[str, ...]
-    tags: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()  # for each word, its universal part of speech, for example `NOUN`
 
 
 @functools.cache

@@ -27,21 +27,14 @@ TOKENS = 4096  # largest number of tokens in one pass, over all copies of the te
 
 @dataclass(frozen=True)
 class Question:
-    """The predictions of a text that are evaluated.
+    """The predictions of a text that are evaluated."""
 
-    Attributes:
-        positions: P positions in the token sequence of the predictions.
-        targets: P token ids: the known targets of the text, else the top-1 predictions of the unmodified model.
-        known: True if `targets` are the known targets of the text.
-        tokens: number of tokens of the longest token sequence (input or decoder).
-        vocabulary: number of tokens or classes that are predicted.
-    """
-
-    positions: tuple[int, ...]
+    positions: tuple[int, ...]  # P positions in the token sequence of the predictions
+    # P token ids: the known targets of the text, else the top-1 predictions of the unmodified model
     targets: tuple[int, ...]
-    known: bool
-    tokens: int = field(default=1, compare=False)
-    vocabulary: int = field(default=1, compare=False)
+    known: bool  # True if `targets` are the known targets of the text
+    tokens: int = field(default=1, compare=False)  # number of tokens of the longest token sequence (input or decoder)
+    vocabulary: int = field(default=1, compare=False)  # number of tokens or classes that are predicted
 
     @classmethod
     def of(cls, before: PassResult, index: int | None = None) -> Question:

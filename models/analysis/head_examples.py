@@ -30,24 +30,16 @@ LEAST = 0.4  # smallest mean weight on a pattern with which a head counts as hav
 
 @dataclass
 class HeadExamples:
-    """The values of the heads of one block, text by text.
+    """The values of the heads of one block, text by text."""
 
-    Attributes:
-        kind: the attention block.
-        vocabulary: number of token ids.
-        confidences, entropies: for each text, (L, H).
-        weights: (L, H, V) summed weight on each token id.
-        uniform: (V,) the same under uniform attention.
-        jobs: (PATTERNS, L, H) numbers of texts.
-    """
-
-    kind: Kind
-    vocabulary: int
+    kind: Kind  # the attention block
+    vocabulary: int  # number of token ids
+    # confidences and entropies: for each text, (L, H)
     confidences: list[ndarray] = field(default_factory=list)
     entropies: list[ndarray] = field(default_factory=list)
-    weights: ndarray = field(init=False)
-    uniform: ndarray = field(init=False)
-    jobs: ndarray = field(init=False)
+    weights: ndarray = field(init=False)  # (L, H, V) summed weight on each token id
+    uniform: ndarray = field(init=False)  # (V,) the same under uniform attention
+    jobs: ndarray = field(init=False)  # (PATTERNS, L, H) numbers of texts
 
     def __post_init__(self) -> None:
         self.weights = numpy.zeros((self.kind.layers, self.kind.heads, self.vocabulary))

@@ -35,18 +35,13 @@ HALF, MARGIN = 0.5, 0.1  # a gate is high from 0.6 on, and low up to 0.4
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The result of the fits.
+    """The result of the fits."""
 
-    Attributes:
-        kept, removed: (heads,) the gates G+ and G-, 0 to 1.
-        loss: loss of the targets in nats, for the unmodified model.
-        losses: group -> loss in nats with the heads of the group pruned.
-    """
-
+    # kept and removed: (heads,) the gates G+ and G-, 0 to 1
     kept: Tensor
     removed: Tensor
-    loss: float
-    losses: dict[str, float]
+    loss: float  # loss of the targets in nats, for the unmodified model
+    losses: dict[str, float]  # group -> loss in nats with the heads of the group pruned
 
     @property
     def names(self) -> list[str]:

@@ -38,14 +38,10 @@ Turn = Callable[[], contextlib.AbstractContextManager[None]]
 
 @dataclass
 class Curve:
-    """The best known set of open heads for each size.
+    """The best known set of open heads for each size."""
 
-    Attributes:
-        gating: the predictions of the text under gates.
-        best: number of open heads -> KL in nats, and a tensor (heads,) of bool, True for open heads.
-    """
-
-    gating: Gating
+    gating: Gating  # the predictions of the text under gates
+    # number of open heads -> KL in nats, and a tensor (heads,) of bool, True for open heads
     best: dict[int, tuple[float, Tensor]] = field(default_factory=dict)
 
     def offer(self, sets: Tensor) -> Tensor:

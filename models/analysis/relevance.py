@@ -44,22 +44,16 @@ def applies(lab: Lab) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class HeadRelevance:
-    """Relevance of heads and tokens for a logit, or for the difference of two logits. Arrays are read-only.
+    """Relevance of heads and tokens for a logit, or for the difference of two logits. Arrays are read-only."""
 
-    Attributes:
-        heads: block -> relevance (L, H) in logits, summed over the positions of the head's output.
-        rows: token sequence (TEXT, TARGET) -> relevance (N,) of the embedded tokens; all of them sum to `total`.
-        total: the logit of `token`, or the logit of `token` minus the logit of `against`.
-        token, against: token ids; `against` is None for a single logit.
-        position: position in the predicting token sequence.
-    """
-
-    heads: Mapping[str, ndarray]
+    heads: Mapping[str, ndarray]  # block -> relevance (L, H) in logits, summed over the positions of the head's output
+    # token sequence (TEXT, TARGET) -> relevance (N,) of the embedded tokens; all of them sum to `total`
     rows: Mapping[str, ndarray]
-    total: float
+    total: float  # the logit of `token`, or the logit of `token` minus the logit of `against`
+    # token and against: token ids; `against` is None for a single logit
     token: int
     against: int | None
-    position: int
+    position: int  # position in the predicting token sequence
 
     @property
     def nbytes(self) -> int:

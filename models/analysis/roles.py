@@ -38,26 +38,20 @@ Relation = tuple[str, str]  # (one of RELATIONS, one of DIRECTIONS)
 
 @dataclass
 class KeyCounts:
-    """The most attended keys of the heads of one block, counted over texts.
+    """The most attended keys of the heads of one block, counted over texts."""
 
-    Attributes:
-        kind: the attention block.
-        distances: (L, H, 2 · FARTHEST + 1) number of queries by distance in tokens, key minus query.
-        looks: number of queries.
-        right: relation -> (L, H) number of word pairs for which the head attends to the second word.
-        pairs, words: relation -> number of word pairs, and these numbers by distance in words.
-        rarest: (L, H) number of queries whose key is the rarest token.
-        rare_looks, rare_distances: number of queries in texts with a rare token, and the numbers of these queries by
-            distance to the rarest token.
-    """
-
-    kind: Kind
+    kind: Kind  # the attention block
+    # (L, H, 2 · FARTHEST + 1) number of queries by distance in tokens, key minus query
     distances: ndarray = field(init=False)
-    looks: int = 0
+    looks: int = 0  # number of queries
+    # relation -> (L, H) number of word pairs for which the head attends to the second word
     right: dict[Relation, ndarray] = field(default_factory=dict)
+    # pairs and words: relation -> number of word pairs, and these numbers by distance in words
     pairs: Counter[Relation] = field(default_factory=Counter)
     words: dict[Relation, Counter[int]] = field(default_factory=dict)
-    rarest: ndarray = field(init=False)
+    rarest: ndarray = field(init=False)  # (L, H) number of queries whose key is the rarest token
+    # rare_looks and rare_distances: number of queries in texts with a rare token, and the numbers of these queries by
+    # distance to the rarest token
     rare_looks: int = 0
     rare_distances: Counter[int] = field(default_factory=Counter)
 

@@ -77,17 +77,11 @@ def rows_of(intervention: Intervention, first: int, count: int) -> Intervention:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of decoding.
+    """One step of decoding."""
 
-    Attributes:
-        token: the token that was read, as a string; `start` for BOS.
-        is_new: True if the model generated it, False if it belongs to the prompt.
-        kept: the positions in the text of the tokens that each layer keeps, in order.
-    """
-
-    token: str
-    is_new: bool
-    kept: tuple[tuple[int, ...], ...]
+    token: str  # the token that was read, as a string; `start` for BOS
+    is_new: bool  # True if the model generated it, False if it belongs to the prompt
+    kept: tuple[tuple[int, ...], ...]  # the positions in the text of the tokens that each layer keeps, in order
 
 
 def continuation(decoder: Decoder, ids: Sequence[int], labels: Sequence[str],

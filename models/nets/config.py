@@ -9,31 +9,20 @@ START, END, PADDING = range(3)  # token ids of encoder-decoders
 
 @dataclass(frozen=True)
 class Config:
-    """The shape of a model.
+    """The shape of a model."""
 
-    Attributes:
-        attention: name of the attention type, a key of `models.nets.attention.TYPES`.
-        vocabulary: V, the number of tokens in the vocabulary.
-        width: C, the width of the hidden states.
-        layers: L, the number of layers.
-        heads: H, the number of heads of each layer; 1 for gated attention units.
-        causal: True for a causal language model, False for a masked language model.
-        output_scale: factor on the logits; below 1 if the initial tied embeddings are large.
-        trained_length: number of tokens of the longest training text: the size of a Synthesizer's tables and the n with
-            which relu² / n was trained.
-        table_std: standard deviation of the tables of the fixed random Synthesizer, which are never trained.
-        attention_width: total width of all heads, for attention types with queries and keys; 0 for the model's width.
-    """
-
-    attention: str
-    vocabulary: int
-    width: int
-    layers: int
-    heads: int
-    causal: bool = True
-    output_scale: float = 1.0
+    attention: str  # name of the attention type, a key of `models.nets.attention.TYPES`
+    vocabulary: int  # V, the number of tokens in the vocabulary
+    width: int  # C, the width of the hidden states
+    layers: int  # L, the number of layers
+    heads: int  # H, the number of heads of each layer; 1 for gated attention units
+    causal: bool = True  # True for a causal language model, False for a masked language model
+    output_scale: float = 1.0  # factor on the logits; below 1 if the initial tied embeddings are large
+    # number of tokens of the longest training text: the size of a Synthesizer's tables and the n with which relu² / n
+    # was trained
     trained_length: int = 256
-    table_std: float = 1.0
+    table_std: float = 1.0  # standard deviation of the tables of the fixed random Synthesizer, which are never trained
+    # total width of all heads, for attention types with queries and keys; 0 for the model's width
     attention_width: int = 0
 
     @property
@@ -53,15 +42,10 @@ class Config:
 
 @dataclass(frozen=True)
 class PairConfig(Config):
-    """The shape of an encoder-decoder; `layers` is the number of decoder layers.
+    """The shape of an encoder-decoder; `layers` is the number of decoder layers."""
 
-    Attributes:
-        encoder_layers: number of encoder layers.
-        target_length: number of tokens of the longest training target, the size of the decoder's tables; 0 for
-            trained_length.
-    """
-
-    encoder_layers: int = 3
+    encoder_layers: int = 3  # number of encoder layers
+    # number of tokens of the longest training target, the size of the decoder's tables; 0 for trained_length
     target_length: int = 0
 
     @property

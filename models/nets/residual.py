@@ -20,47 +20,31 @@ HeadOutputs = Mapping[str, Sequence[Tensor]]  # block -> (H, N, D) outputs of ea
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """The hidden states of the residual stream at P positions of the predicting token sequence.
+    """The hidden states of the residual stream at P positions of the predicting token sequence."""
 
-    Attributes:
-        positions: P positions, in order.
-        states: (L + 1, P, C) hidden states before the first layer and after each layer, before the final norm.
-        logits: a function of hidden states (..., P, C) that returns logits (..., P, V), through the final norm and the
-            unembedding.
-    """
-
-    positions: tuple[int, ...]
-    states: Tensor
+    positions: tuple[int, ...]  # P positions, in order
+    states: Tensor  # (L + 1, P, C) hidden states before the first layer and after each layer, before the final norm
+    # a function of hidden states (..., P, C) that returns logits (..., P, V), through the final norm and the
+    # unembedding
     logits: Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
 class Writes:
-    """The parts of the residual stream at one position; `heads` and `rest` sum to the state after the last layer.
+    """The parts of the residual stream at one position; `heads` and `rest` sum to the state after the last layer."""
 
-    Attributes:
-        position: position in the predicting token sequence.
-        heads: block -> (L, H, C) outputs of the heads after W_O.
-        rest: name of the part -> (C,): `embedding`, `mlp 0`, ..., and `biases` if output projections have biases.
-        gain: (C,) the final norm's factor with its scale held fixed: weight / RMS, or weight / standard deviation.
-        is_centred: True if the final norm subtracts the mean, as LayerNorm does.
-        shift: (C,) the bias of the final norm, or None.
-        unembed: a function of n token ids that returns the rows (n, C) of the output matrix and the biases (n,) of the
-            logits.
-        logits: (V,) logits of the pass.
-        states: (L + 1, C) the residual stream before the first layer and after each layer, before the final norm.
-        read: a function of states (..., C) that returns logits (..., V), through the final norm and the unembedding.
-    """
-
-    position: int
-    heads: Mapping[str, Tensor]
+    position: int  # position in the predicting token sequence
+    heads: Mapping[str, Tensor]  # block -> (L, H, C) outputs of the heads after W_O
+    # name of the part -> (C,): `embedding`, `mlp 0`, ..., and `biases` if output projections have biases
     rest: Mapping[str, Tensor]
-    gain: Tensor
-    is_centred: bool
-    shift: Tensor | None
+    gain: Tensor  # (C,) the final norm's factor with its scale held fixed: weight / RMS, or weight / standard deviation
+    is_centred: bool  # True if the final norm subtracts the mean, as LayerNorm does
+    shift: Tensor | None  # (C,) the bias of the final norm, or None
+    # a function of n token ids that returns the rows (n, C) of the output matrix and the biases (n,) of the logits
     unembed: Callable[[Sequence[int]], tuple[Tensor, Tensor]]
-    logits: Tensor
-    states: Tensor
+    logits: Tensor  # (V,) logits of the pass
+    states: Tensor  # (L + 1, C) the residual stream before the first layer and after each layer, before the final norm
+    # a function of states (..., C) that returns logits (..., V), through the final norm and the unembedding
     read: Callable[[Tensor], Tensor]
 
 

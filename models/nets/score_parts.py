@@ -39,32 +39,21 @@ class ScoreParts:
 
     For an imported model only the dimensions are known. `content` is their sum, and `position` is what the model then
     adds to q·k: a bias for the distance, or the change by a soft cap. It has no `writers`.
-
-    Attributes:
-        score: the score before the selective mask F is subtracted.
-        dimensions: (D/2,) contributions of the pairs of head dimensions that RoPE rotates together; (D,) without RoPE.
-        content: scaled q·k without rotation.
-        position: the change by the rotation, which depends on the distance between query and key; 0 without RoPE.
-        query_names: names of the A parts of the query: `embedding`, (block, layer, head), `mlp 0`, ...
-        key_names: names of the B parts of the key; the same as `query_names` except in cross-attention.
-        writers: (A, B) contributions of a part of the query (row) with a part of the key (column).
-        factor: factor on q·k: the scale policy's factor / sqrt(D).
-        rotates: True if queries and keys are rotated by their positions (RoPE).
-        masking: F (accumulated votes), which selective attention subtracts from the score; 0 for other attention types.
-        weight: weight of the key in the computed attention pattern, exp(score - masking) / Z.
     """
 
-    score: float
+    score: float  # the score before the selective mask F is subtracted
+    # (D/2,) contributions of the pairs of head dimensions that RoPE rotates together; (D,) without RoPE
     dimensions: Tensor
-    content: float
-    position: float
-    query_names: Sequence[Name]
-    key_names: Sequence[Name]
-    writers: Tensor
-    factor: float
-    rotates: bool
+    content: float  # scaled q·k without rotation
+    position: float  # the change by the rotation, which depends on the distance between query and key; 0 without RoPE
+    query_names: Sequence[Name]  # names of the A parts of the query: `embedding`, (block, layer, head), `mlp 0`, ..
+    key_names: Sequence[Name]  # names of the B parts of the key; the same as `query_names` except in cross-attention
+    writers: Tensor  # (A, B) contributions of a part of the query (row) with a part of the key (column)
+    factor: float  # factor on q·k: the scale policy's factor / sqrt(D)
+    rotates: bool  # True if queries and keys are rotated by their positions (RoPE)
+    # F (accumulated votes), which selective attention subtracts from the score; 0 for other attention types
     masking: float
-    weight: float
+    weight: float  # weight of the key in the computed attention pattern, exp(score - masking) / Z
 
     @property
     def nbytes(self) -> int:

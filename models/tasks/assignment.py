@@ -209,18 +209,13 @@ class AssignmentMetric(Metric):
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """The answers of a model to texts of `events` events.
+    """The answers of a model to texts of `events` events."""
 
-    Attributes:
-        events: number of events of each text.
-        tokens, answers: the result of `draw`.
-        right: (B, N) bool, True at queries with the right answer.
-    """
-
-    events: int
+    events: int  # number of events of each text
+    # tokens and answers: the result of `draw`
     tokens: Tensor
     answers: Tensor
-    right: Tensor
+    right: Tensor  # (B, N) bool, True at queries with the right answer
 
     @property
     def queries(self) -> Tensor:

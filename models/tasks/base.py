@@ -20,26 +20,17 @@ ROWS = 8  # number of tokens that are shown for a prediction, the most probable 
 
 @dataclass(frozen=True)
 class Batch:
-    """Training data of one step.
+    """Training data of one step."""
 
-    Attributes:
-        tokens: (B, N) int64 ids.
-        targets: (B, N) int64 ids to predict, -1 at positions without a loss.
-    """
-
-    tokens: Tensor
-    targets: Tensor
+    tokens: Tensor  # (B, N) int64 ids
+    targets: Tensor  # (B, N) int64 ids to predict, -1 at positions without a loss
 
 
 @dataclass(frozen=True)
 class Pairs(Batch):
-    """A batch of texts and targets; `tokens`, the decoder's input, is the target shifted by one.
+    """A batch of texts and targets; `tokens`, the decoder's input, is the target shifted by one."""
 
-    Attributes:
-        texts: (B, M) int64 ids that the encoder reads, padded.
-    """
-
-    texts: Tensor
+    texts: Tensor  # (B, M) int64 ids that the encoder reads, padded
 
 
 class Reader:
@@ -207,12 +198,9 @@ def evenly(count: int, wanted: int) -> Tensor:
 
 
 class Metric:
-    """The scores of a model on held-out texts.
+    """The scores of a model on held-out texts."""
 
-    Attributes:
-        corpus: the corpus that contains the texts.
-    """
-
+    # the corpus that contains the texts
     corpus: Any  # each metric narrows the type to its own corpus
 
     def __init__(self, corpus: Any) -> None:
@@ -230,17 +218,11 @@ class Metric:
 
 @dataclass(frozen=True)
 class Task:
-    """The training task of a family of models.
+    """The training task of a family of models."""
 
-    Attributes:
-        reader: converts texts to tokens and predictions to texts.
-        corpus: training, validation and test texts.
-        metric: computes the scores on the test texts.
-    """
-
-    reader: Reader
-    corpus: Any
-    metric: Any
+    reader: Reader  # converts texts to tokens and predictions to texts
+    corpus: Any  # training, validation and test texts
+    metric: Any  # computes the scores on the test texts
 
     @property
     def name(self) -> str:

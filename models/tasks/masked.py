@@ -45,17 +45,11 @@ _HIDDEN = re.compile(r"\\(?P<bracket>[\[\]])|\[(?P<hidden>[^\[\]]+)\]")  # `\[` 
 
 
 class Guessed(NamedTuple):
-    """The predictions at K masked tokens.
+    """The predictions at K masked tokens."""
 
-    Attributes:
-        losses: (K,) loss in nats.
-        right: (K,) bool, True if the top-1 token is right.
-        stretches: (K,) number of the stretch of the corpora that contains the token.
-    """
-
-    losses: Tensor
-    right: Tensor
-    stretches: Tensor
+    losses: Tensor  # (K,) loss in nats
+    right: Tensor  # (K,) bool, True if the top-1 token is right
+    stretches: Tensor  # (K,) number of the stretch of the corpora that contains the token
 
     @property
     def accuracy(self) -> float:

@@ -40,18 +40,13 @@ _CHARACTERS = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fr
 
 
 class PairReader(Reader):
-    """Reads the text of an encoder-decoder, and the text that the decoder generates.
+    """Reads the text of an encoder-decoder, and the text that the decoder generates."""
 
-    Attributes:
-        tokenizer_file: file of the byte-level BPE tokenizer of both texts.
-        target_limit: largest number of tokens of a generated text, `start` or `end` included; the size of the decoder's
-            constant matrices.
-        request: message for an empty input text.
-    """
-
-    tokenizer_file: Path
+    tokenizer_file: Path  # file of the byte-level BPE tokenizer of both texts
+    # largest number of tokens of a generated text, `start` or `end` included; the size of the decoder's constant
+    # matrices
     target_limit: int
-    request: str
+    request: str  # message for an empty input text
 
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
@@ -115,17 +110,13 @@ class PairReader(Reader):
 
 
 class PairCorpus(Corpus):
-    """Pairs of a text and its target.
-
-    Attributes:
-        shapes: (text, target) lengths in tokens, `start` and `end` included. Batches have only these shapes: a pair is
-            padded to the first shape that it fits.
-        step_tokens: number of tokens of the texts of one batch.
-    """
+    """Pairs of a text and its target."""
 
     reader: PairReader
+    # (text, target) lengths in tokens, `start` and `end` included. Batches have only these shapes: a pair is padded to
+    # the first shape that it fits.
     shapes: tuple[tuple[int, int], ...]
-    step_tokens: int
+    step_tokens: int  # number of tokens of the texts of one batch
 
     def __init__(self, reader: PairReader, data: Path = DATA, cache: Path | None = None) -> None:
         super().__init__(reader, data, cache)

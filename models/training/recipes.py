@@ -27,54 +27,36 @@ from models.training import sweeps
 
 @dataclass(frozen=True)
 class Recipe:
-    """The training of one model.
+    """The training of one model."""
 
-    Attributes:
-        config: shape of the model.
-        steps: number of optimiser steps.
-        learning_rate: largest learning rate, after the warm-up; a cosine lowers it to a tenth.
-        warmup: number of steps of the linear warm-up.
-        muon: True to train matrices by Muon, scaled to AdamW's step size, and all other parameters by AdamW; False for
-            AdamW alone. W2 of dense Synthesizers, a stack of one matrix per head, is trained by AdamW.
-        beta2: decay of AdamW's second moment.
-        weight_decay: weight decay of matrices; vectors, stacks and tables have none.
-        table_rate: factor on the learning rate of a Synthesizer's tables, which have to change more than other weights.
-        initial_std, embedding_std: standard deviations of the initial weights, see Transformer.
-        memory_loss: weight of selective attention's memory loss; 0 for none.
-        lengths: lengths of the training texts, if they differ from the family's usual length.
-        compiled: True to train under torch.compile, which is faster if every step has the same shape.
-    """
-
-    config: Config
-    steps: int
-    learning_rate: float
-    warmup: int = 100
+    config: Config  # shape of the model
+    steps: int  # number of optimiser steps
+    learning_rate: float  # largest learning rate, after the warm-up; a cosine lowers it to a tenth
+    warmup: int = 100  # number of steps of the linear warm-up
+    # True to train matrices by Muon, scaled to AdamW's step size, and all other parameters by AdamW; False for AdamW
+    # alone. W2 of dense Synthesizers, a stack of one matrix per head, is trained by AdamW.
     muon: bool = False
-    beta2: float = 0.95
-    weight_decay: float = 0.1
+    beta2: float = 0.95  # decay of AdamW's second moment
+    weight_decay: float = 0.1  # weight decay of matrices; vectors, stacks and tables have none
+    # factor on the learning rate of a Synthesizer's tables, which have to change more than other weights
     table_rate: float = 10.0
+    # initial_std and embedding_std: standard deviations of the initial weights, see Transformer
     initial_std: float | None = None
     embedding_std: float = 0.02
-    memory_loss: float = 0.0
-    lengths: tuple[int, ...] = ()
-    compiled: bool = False
+    memory_loss: float = 0.0  # weight of selective attention's memory loss; 0 for none
+    lengths: tuple[int, ...] = ()  # lengths of the training texts, if they differ from the family's usual length
+    compiled: bool = False  # True to train under torch.compile, which is faster if every step has the same shape
 
 
 @dataclass(frozen=True)
 class PairRecipe(Recipe):
-    """The training of an encoder-decoder.
+    """The training of an encoder-decoder."""
 
-    Attributes:
-        label_smoothing: fraction of the target's probability that is spread over the vocabulary.
-        dropout: see Seq2Seq.
-        disagreement: terms of models/nets/disagreement.py that are maximised together with the likelihood.
-        disagreement_weight: weight lambda of these terms; 1 in the source.
-    """
-
-    label_smoothing: float = 0.1
-    dropout: float = 0.0
+    label_smoothing: float = 0.1  # fraction of the target's probability that is spread over the vocabulary
+    dropout: float = 0.0  # see Seq2Seq
+    # terms of models/nets/disagreement.py that are maximised together with the likelihood
     disagreement: tuple[str, ...] = ()
-    disagreement_weight: float = 1.0
+    disagreement_weight: float = 1.0  # weight lambda of these terms; 1 in the source
 
 
 def _pair_config(reader: type[PairReader]) -> PairConfig:

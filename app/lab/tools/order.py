@@ -59,19 +59,13 @@ class Orders(Mapping[str, Order]):
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The pruning orders of a model, and the order that the page shows.
+    """The pruning orders of a model, and the order that the page shows."""
 
-    Attributes:
-        scope: attention block, or ALL.
-        addresses: heads of the scope.
-        orders: key of ORDERS -> heads in the order in which they are pruned. The preferred order is the first entry.
-        name: key of the order that the page shows.
-    """
-
-    scope: str
-    addresses: tuple[Address, ...]
+    scope: str  # attention block, or ALL
+    addresses: tuple[Address, ...]  # heads of the scope
+    # key of ORDERS -> heads in the order in which they are pruned. The preferred order is the first entry.
     orders: Mapping[str, Order]
-    name: str
+    name: str  # key of the order that the page shows
 
     @property
     def order(self) -> Order:

@@ -13,18 +13,13 @@ from studies import seeds, store
 
 @dataclass(frozen=True)
 class Quantity:
-    """The quantity that a chart shows.
+    """The quantity that a chart shows."""
 
-    Attributes:
-        key: key of the quantity in the results of studies.corpus.lengths.measure and facts.
-        title, unit: texts for the visitor, not translated yet.
-        percent: True if the values are fractions that are shown in percent.
-    """
-
-    key: str
+    key: str  # key of the quantity in the results of studies.corpus.lengths.measure and facts
+    # title and unit: texts for the visitor, not translated yet
     title: str
     unit: str
-    percent: bool = False
+    percent: bool = False  # True if the values are fractions that are shown in percent
 
 
 ENTROPY = Quantity("entropy", N_("Entropy of a row, mean of all heads"), N_("nats"))
@@ -38,19 +33,13 @@ READINGS = {TRAINED: N_("as trained"), "sqrt": N_("1/√d"), "logn": N_("log n")
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One model with one inference setting.
+    """One model with one inference setting."""
 
-    Attributes:
-        model: name of the model.
-        policy: one of READINGS.
-        by_length: number of tokens -> result of studies.corpus.lengths.measure.
-        spread: (quantity, number of tokens) -> standard error due to the sampling of texts, combined with the standard
-            deviation over seeds if there are several.
-    """
-
-    model: str
-    policy: str
-    by_length: dict[int, dict[str, Any]]
+    model: str  # name of the model
+    policy: str  # one of READINGS
+    by_length: dict[int, dict[str, Any]]  # number of tokens -> result of studies.corpus.lengths.measure
+    # (quantity, number of tokens) -> standard error due to the sampling of texts, combined with the standard deviation
+    # over seeds if there are several
     spread: dict[tuple[str, int], float]
 
     @property

@@ -16,15 +16,10 @@ from models.storage.checkpoint import CheckpointError
 
 
 class Answer(NamedTuple):
-    """The components that the events route sends for a state.
+    """The components that the events route sends for a state."""
 
-    Attributes:
-        parts: the components that are ready.
-        late: functions that compute the late components.
-    """
-
-    parts: list[Part]
-    late: list[Callable[[], Part]]
+    parts: list[Part]  # the components that are ready
+    late: list[Callable[[], Part]]  # functions that compute the late components
 
 
 def _report(problems: Sequence[str]) -> None:

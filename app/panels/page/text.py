@@ -23,34 +23,22 @@ LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 
 
 class Action(TypedDict):
-    """A button below the text.
+    """A button below the text."""
 
-    Attributes:
-        name: sent when the button is pressed.
-        pressed: for a switch, True if it is on.
-        tip: a sentence about the effect.
-    """
-
-    name: str
+    name: str  # sent when the button is pressed
     label: str
-    pressed: NotRequired[bool]
-    tip: NotRequired[str]
+    pressed: NotRequired[bool]  # for a switch, True if it is on
+    tip: NotRequired[str]  # a sentence about the effect
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The tokenized text of a page.
+    """The tokenized text of a page."""
 
-    Attributes:
-        prompt: tokens of the text in the box, or of the last text that could be tokenized.
-        shown: the text that `prompt` was tokenized from.
-        limit: maximum number of tokens on the page.
-        error: the reason why the text in the box could not be tokenized; None if there was no error.
-    """
-
-    prompt: Prompt
-    shown: str
-    limit: int
+    prompt: Prompt  # tokens of the text in the box, or of the last text that could be tokenized
+    shown: str  # the text that `prompt` was tokenized from
+    limit: int  # maximum number of tokens on the page
+    # the reason why the text in the box could not be tokenized; None if there was no error
     error: InputError | None = None
 
 

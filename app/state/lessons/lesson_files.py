@@ -62,28 +62,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a lesson.
+    """One step of a lesson."""
 
-    Attributes:
-        title: the title, in a few words.
-        text: the explanation.
-        task: the instruction for the visitor. Names of keys are between square brackets: touch screens omit them.
-        opens: the initial state, as fields of a link.
-        question: the question; None if the step has no question.
-        done: the condition that completes the step.
-        does: changes of `opens`, as fields of a link, which together with the right answer meet the condition `done`;
-            for tests.
-        facts: measurable facts that the text is based on; a test measures each fact.
-    """
-
-    title: Words
+    title: Words  # in a few words
     text: Words
-    task: Words
-    opens: Mapping[str, str]
-    question: Question | None
-    done: Condition
+    task: Words  # the instruction for the visitor. Names of keys are between square brackets: touch screens omit them.
+    opens: Mapping[str, str]  # the initial state, as fields of a link
+    question: Question | None  # None if the step has no question
+    done: Condition  # the condition that completes the step
+    # changes of `opens`, as fields of a link, which together with the right answer meet the condition `done`; for tests
     does: Mapping[str, str]
-    facts: tuple[Mapping[str, Any], ...]
+    facts: tuple[Mapping[str, Any], ...]  # measurable facts that the text is based on; a test measures each fact
 
     @property
     def trains(self) -> bool:
@@ -105,25 +94,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson, about one idea.
+    """One lesson, about one idea."""
 
-    Attributes:
-        key: name of the lesson's file and of the lesson in links.
-        title: the title.
-        about: one sentence that describes the content.
-        source: authors of the idea.
-        arxiv: arXiv numbers of the papers.
-        minutes: the time that a beginner needs.
-        steps: four to nine steps; the last step has a question about the whole lesson.
-    """
-
-    key: str
+    key: str  # name of the lesson's file and of the lesson in links
     title: Words
-    about: Words
-    source: str
-    arxiv: tuple[str, ...]
-    minutes: int
-    steps: tuple[Step, ...]
+    about: Words  # one sentence that describes the content
+    source: str  # authors of the idea
+    arxiv: tuple[str, ...]  # arXiv numbers of the papers
+    minutes: int  # the time that a beginner needs
+    steps: tuple[Step, ...]  # four to nine steps; the last step has a question about the whole lesson
 
 
 @functools.cache

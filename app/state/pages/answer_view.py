@@ -16,19 +16,13 @@ _FIELD = re.compile(r"(\d{0,7})\.(\d{0,7})(a?)([ht]?)", re.ASCII)
 
 @dataclass(frozen=True)
 class AnswerView:
-    """The settings of the tools that explain the prediction.
+    """The settings of the tools that explain the prediction."""
 
-    Attributes:
-        token: id of the token whose logit is attributed; NONE for the most probable token.
-        against: id of the token whose logit is subtracted; NONE for no subtraction.
-        what: the value that patched heads take from the second prompt, OUTPUT or PATTERN.
-        measure: how the logit is split: by direct contributions (DIRECT), or by gradient x input of the linearised
-            model, per head (HEADS) or per token of the text (TOKENS).
-    """
-
-    token: int = NONE
-    against: int = NONE
-    what: str = OUTPUT
+    token: int = NONE  # id of the token whose logit is attributed; NONE for the most probable token
+    against: int = NONE  # id of the token whose logit is subtracted; NONE for no subtraction
+    what: str = OUTPUT  # the value that patched heads take from the second prompt, OUTPUT or PATTERN
+    # how the logit is split: by direct contributions (DIRECT), or by gradient x input of the linearised model, per head
+    # (HEADS) or per token of the text (TOKENS)
     measure: str = DIRECT
 
     def __str__(self) -> str:

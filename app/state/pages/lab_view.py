@@ -21,21 +21,14 @@ _SETTING = re.compile(r"([a-z]{1,16}\.[a-z]{1,16})!([\w .+-]{0,40})", re.ASCII)
 
 @dataclass(frozen=True)
 class LabView:
-    """The settings of the Lab's picture and tools.
+    """The settings of the Lab's picture and tools."""
 
-    Attributes:
-        tool: thing and name of the open tool, like `head.looks`.
-        look: position of the looking word; LAST for the position of the shown prediction.
-        marks: CONTRIBUTIONS, GUESSES, both or none: the layers of the picture beside attention.
-        pins: tools that stay below the inspector, in order.
-        settings: `tool.name` -> value of the settings that differ from their defaults; each tool checks its own.
-    """
-
-    tool: str = "head.looks"
-    look: int = LAST
-    marks: str = ""
+    tool: str = "head.looks"  # thing and name of the open tool, like `head.looks`
+    look: int = LAST  # position of the looking word; LAST for the position of the shown prediction
+    marks: str = ""  # CONTRIBUTIONS, GUESSES, both or none: the layers of the picture beside attention
+    # `tool.name` -> value of the settings that differ from their defaults; each tool checks its own
     settings: tuple[tuple[str, str], ...] = ()
-    pins: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()  # tools that stay below the inspector, in order
 
     @property
     def thing(self) -> str:

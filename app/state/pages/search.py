@@ -11,20 +11,14 @@ _WHOLE, _CONSTANT = "text", "constant"
 
 @dataclass(frozen=True)
 class Search:
-    """The settings of the search for minimal heads.
+    """The settings of the search for minimal heads."""
 
-    Attributes:
-        wanted: FEWEST for a minimal set of heads that keeps the prediction, GROUPS for three groups of heads, WINNING
-            for the fewest heads whose removal makes a chosen token the most probable.
-        whole: False for the prediction that is shown, True for all predictions of the text.
-        bound: maximum KL divergence of the minimal set in nats, one of BOUNDS.
-        constant: True if WINNING makes heads constant, False if it prunes them.
-    """
-
+    # FEWEST for a minimal set of heads that keeps the prediction, GROUPS for three groups of heads, WINNING for the
+    # fewest heads whose removal makes a chosen token the most probable
     wanted: str = FEWEST
-    whole: bool = False
-    bound: float = 0.1
-    constant: bool = False
+    whole: bool = False  # False for the prediction that is shown, True for all predictions of the text
+    bound: float = 0.1  # maximum KL divergence of the minimal set in nats, one of BOUNDS
+    constant: bool = False  # True if WINNING makes heads constant, False if it prunes them
 
     def __str__(self) -> str:
         """Returns the link's field: `fewest-0.1`, `groups-text-0.1`, `winning-constant-0.1`."""

@@ -14,15 +14,10 @@ _SEPARATOR = " "
 
 @dataclass(frozen=True)
 class TrainingView:
-    """The settings of the page Training.
+    """The settings of the page Training."""
 
-    Attributes:
-        recipe: the training of the page; None for the table of all tasks and attention types.
-        beside: trainings of the same task whose curves are shown as well, the latest first.
-    """
-
-    recipe: Recipe | None = None
-    beside: tuple[Recipe, ...] = ()
+    recipe: Recipe | None = None  # the training of the page; None for the table of all tasks and attention types
+    beside: tuple[Recipe, ...] = ()  # trainings of the same task whose curves are shown as well, the latest first
 
     def opened(self, recipe: Recipe, keeps: bool) -> TrainingView:
         """Returns the view of another training; with `keeps`, the curve of the present one stays beside it."""

@@ -18,19 +18,12 @@ from app.texts import N_, _
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the class.
+    """A part of the class."""
 
-    Attributes:
-        minutes: duration in minutes.
-        title: the title, in a few words.
-        what: what the teacher and the class do.
-        steps: the steps of lessons that this part uses.
-    """
-
-    minutes: int
-    title: str
-    what: str
-    steps: tuple[Place, ...] = ()
+    minutes: int  # duration in minutes
+    title: str  # the title, in a few words
+    what: str  # what the teacher and the class do
+    steps: tuple[Place, ...] = ()  # the steps of lessons that this part uses
 
 
 PLAN = (

@@ -25,23 +25,18 @@ from models.trace import fixed
 
 @dataclass(frozen=True, eq=False)
 class HeadPatching:
-    """The effect of patching each head alone. Arrays are read-only.
+    """The effect of patching each head alone. Arrays are read-only."""
 
-    Attributes:
-        restored: block -> (L, H) float64, fraction of the difference that patching the head restores.
-        difference: block -> (L, H) the logit difference with the head patched.
-        before, source: the logit differences of the first and of the second prompt, without patches.
-        token, against: token ids of the answer to the second prompt, and of the answer to the first prompt.
-        position: the position whose logits are compared.
-    """
-
+    # block -> (L, H) float64, fraction of the difference that patching the head restores
     restored: Mapping[str, ndarray]
-    difference: Mapping[str, ndarray]
+    difference: Mapping[str, ndarray]  # block -> (L, H) the logit difference with the head patched
+    # before and source: the logit differences of the first and of the second prompt, without patches
     before: float
     source: float
+    # token and against: token ids of the answer to the second prompt, and of the answer to the first prompt
     token: int
     against: int
-    position: int
+    position: int  # the position whose logits are compared
 
     @property
     def nbytes(self) -> int:

@@ -25,16 +25,11 @@ LARGEST = 16  # largest head set of the search
 
 @dataclass
 class Winning:
-    """The result of the search.
+    """The result of the search."""
 
-    Attributes:
-        gating: predictions at one position under gates; a gate of 0 prunes a head or makes it constant.
-        token: id of the chosen token.
-        best: number of changed heads -> the best margin in nats, and the head set (heads,) of bool.
-    """
-
-    gating: Gating
-    token: int
+    gating: Gating  # predictions at one position under gates; a gate of 0 prunes a head or makes it constant
+    token: int  # id of the chosen token
+    # number of changed heads -> the best margin in nats, and the head set (heads,) of bool
     best: dict[int, tuple[float, Tensor]] = field(default_factory=dict)
 
     @property

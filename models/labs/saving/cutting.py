@@ -24,22 +24,15 @@ BIAS = "relative_attention_bias"  # T5's table of (buckets, heads), which all la
 
 @dataclass(frozen=True)
 class Site:
-    """One attention layer.
+    """One attention layer."""
 
-    Attributes:
-        kind, layer: attention block and number of the layer.
-        module: the attention module.
-        output: name of W_O in the state dict.
-        dim: dimension of W_O that reads the heads.
-        width: D of each head's output.
-    """
-
+    # kind and layer: attention block and number of the layer
     kind: str
     layer: int
-    module: nn.Module
-    output: str
-    dim: int
-    width: int
+    module: nn.Module  # the attention module
+    output: str  # name of W_O in the state dict
+    dim: int  # dimension of W_O that reads the heads
+    width: int  # D of each head's output
 
 
 def cut(config: Any, state: Mapping[str, Tensor], sites: Sequence[Site],

@@ -81,18 +81,12 @@ class _Pass(ForwardPass):
 
 @dataclass(frozen=True)
 class Folded:
-    """The weights of a model with the gates of a plan in W_O.
+    """The weights of a model with the gates of a plan in W_O."""
 
-    Attributes:
-        state: name -> weight.
-        sites: all attention layers.
-        gates: (block, layer) -> gates (H,).
-        inputs, expected: a short input, and the model's output for this input under the plan.
-    """
-
-    state: dict[str, Tensor]
-    sites: list[Site]
-    gates: Gates
+    state: dict[str, Tensor]  # name -> weight
+    sites: list[Site]  # all attention layers
+    gates: Gates  # (block, layer) -> gates (H,)
+    # inputs and expected: a short input, and the model's output for this input under the plan
     inputs: Mapping[str, Any]
     expected: Tensor
 

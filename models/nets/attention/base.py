@@ -34,50 +34,34 @@ Rotary = tuple[Tensor, Tensor] | None  # rotations of the queries' positions; No
 class Intervention:
     """The interventions on one layer, as tensors.
 
-    Attributes:
-        is_constant: (H, 1, 1) bool, True for heads whose pattern is replaced; None if there are none.
-        constant: (H, N, M) constant patterns, which replace the computed patterns of these heads.
-        gate: (H, 1, 1) factor on each head's output, 0 to 1; None if all are 1.
-        factor: (1 or H, N or 1, 1), factor on q·k / sqrt(D) in place of the attention type's trained factor; or None.
-        share: (H, 1, 1) fraction of the constant pattern in each head's pattern, 0 to 1; replaces `is_constant`; or
-            None.
-        patch: values of a second prompt, which patched heads take; None without patches.
-
     For a batch of two passes, the first of which is the baseline, all tensors but `constant` have a first dimension B;
     see with_baseline.
     """
 
+    # (H, 1, 1) bool, True for heads whose pattern is replaced; None if there are none
     is_constant: Tensor | None = None
-    constant: Tensor | None = None
-    gate: Tensor | None = None
+    constant: Tensor | None = None  # (H, N, M) constant patterns, which replace the computed patterns of these heads
+    gate: Tensor | None = None  # (H, 1, 1) factor on each head's output, 0 to 1; None if all are 1
+    # (1 or H, N or 1, 1), factor on q·k / sqrt(D) in place of the attention type's trained factor; or None
     factor: Tensor | None = None
+    # (H, 1, 1) fraction of the constant pattern in each head's pattern, 0 to 1; replaces `is_constant`; or None
     share: Tensor | None = None
-    patch: Patch | None = None
+    patch: Patch | None = None  # values of a second prompt, which patched heads take; None without patches
 
 
 @dataclass
 class Record:
-    """The values of one layer in one forward pass.
+    """The values of one layer in one forward pass."""
 
-    Attributes:
-        scores: (B, H, N, M) scores before normalisation: scaled and masked (-inf), before the mask F is subtracted.
-        mask: (B, N, M) selective mask F (accumulated votes); None for other attention types.
-        live: (B, H, N, M) attention patterns as the model computes them, before the plan.
-        weights: (B, H, N, M) attention patterns after the plan.
-        norms: (B, H, N) Euclidean norm of each head's output after its gate, before W_O.
-        gates: (B, H, N) gates that the model computes, 0 to 1; None if the attention type has none.
-        values: (B, H, M, D) value vectors.
-        outputs: (B, H, N, D) the heads' outputs after their gates, before W_O.
-    """
-
+    # (B, H, N, M) scores before normalisation: scaled and masked (-inf), before the mask F is subtracted
     scores: Tensor
-    mask: Tensor | None
-    live: Tensor
-    weights: Tensor
-    norms: Tensor
-    gates: Tensor | None
-    values: Tensor
-    outputs: Tensor
+    mask: Tensor | None  # (B, N, M) selective mask F (accumulated votes); None for other attention types
+    live: Tensor  # (B, H, N, M) attention patterns as the model computes them, before the plan
+    weights: Tensor  # (B, H, N, M) attention patterns after the plan
+    norms: Tensor  # (B, H, N) Euclidean norm of each head's output after its gate, before W_O
+    gates: Tensor | None  # (B, H, N) gates that the model computes, 0 to 1; None if the attention type has none
+    values: Tensor  # (B, H, M, D) value vectors
+    outputs: Tensor  # (B, H, N, D) the heads' outputs after their gates, before W_O
 
     @property
     def patch_values(self) -> Values:
@@ -87,20 +71,16 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """The source of the keys and values of a layer.
+    """The source of the keys and values of a layer."""
 
-    Attributes:
-        memory: (B, M, C) hidden states from which keys and values are computed; None if they are computed from x, as
-            the queries are.
-        hidden: (B, 1, 1, M) bool, True for keys that no query sees, such as padding; None if all are visible.
-        first: position of the first query in its text. With `cache`, earlier calls read the positions before `first`.
-        cache: keys and values of earlier calls, to which this call adds new ones; None for no cache.
-    """
-
+    # (B, M, C) hidden states from which keys and values are computed; None if they are computed from x, as the queries
+    # are
     memory: Tensor | None = None
+    # (B, 1, 1, M) bool, True for keys that no query sees, such as padding; None if all are visible
     hidden: Tensor | None = None
+    # position of the first query in its text. With `cache`, earlier calls read the positions before `first`.
     first: int = 0
-    cache: Cache | None = None
+    cache: Cache | None = None  # keys and values of earlier calls, to which this call adds new ones; None for no cache
 
     def computed(self, name: str, make: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
         """Returns (B, H, M, D) keys or values, which `make` computes from `memory` or, if `memory` is None, from x."""

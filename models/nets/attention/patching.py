@@ -16,30 +16,20 @@ from models.plan import OUTPUT, PATTERN, Address
 
 
 class Values(NamedTuple):
-    """The values of one layer in the pass over the second prompt, which has n tokens.
+    """The values of one layer in the pass over the second prompt, which has n tokens."""
 
-    Attributes:
-        weights: (B or 1, H, n, m) attention patterns.
-        outputs: (B or 1, H, n, D) head outputs, before W_O.
-    """
-
-    weights: Tensor
-    outputs: Tensor
+    weights: Tensor  # (B or 1, H, n, m) attention patterns
+    outputs: Tensor  # (B or 1, H, n, D) head outputs, before W_O
 
 
 @dataclass(frozen=True, eq=False)
 class Patch:
-    """The patches of one layer.
+    """The patches of one layer."""
 
-    Attributes:
-        values: values of the second prompt.
-        of_output: (H, 1, 1) or (B, H, 1, 1) bool, True for heads whose output is replaced; None if there are none.
-        of_pattern: the same for the attention pattern.
-    """
-
-    values: Values
+    values: Values  # values of the second prompt
+    # (H, 1, 1) or (B, H, 1, 1) bool, True for heads whose output is replaced; None if there are none
     of_output: Tensor | None = None
-    of_pattern: Tensor | None = None
+    of_pattern: Tensor | None = None  # the same for the attention pattern
 
     def pattern(self, weights: Tensor) -> Tensor:
         """Returns patterns (B, H, N, M) in which the first n rows and m columns of patched heads are replaced."""

@@ -31,18 +31,13 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Sweep:
-    """The budget of a family's sweep, the same for all its attention types.
+    """The budget of a family's sweep, the same for all its attention types."""
 
-    Attributes:
-        steps, warmup: number of steps and of warm-up steps of each trial.
-        rates: learning rates of the first round.
-        second: number of steps of a trial in the second round, as in recipes.SHORT; 0 for no second round.
-    """
-
+    # steps and warmup: number of steps and of warm-up steps of each trial
     steps: int
     warmup: int
-    rates: tuple[float, ...]
-    second: int = 0
+    rates: tuple[float, ...]  # learning rates of the first round
+    second: int = 0  # number of steps of a trial in the second round, as in recipes.SHORT; 0 for no second round
 
 
 # Assignment is not learned at all before about 2,000 steps, so its trials are as long as its trainings. It has four
