@@ -162,11 +162,6 @@ def glossary() -> dict[str, tuple[str, str]]:
     return {key: (term, text) for key, (term, text) in json.loads(GLOSSARY.read_text("utf-8")).items()}
 
 
-def tip(key: str) -> str:
-    """Returns the translated definition of a glossary term, for the `help` of a widget."""
-    return _(glossary()[key][1])
-
-
 @cache
 def for_browser() -> str:
     """Returns JSON with the translations of the texts in JavaScript: language -> English text -> translation."""

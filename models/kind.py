@@ -90,6 +90,16 @@ def shape_of(kinds: Iterable[Kind]) -> dict[str, tuple[int, int]]:
     return {kind.name: (kind.layers, kind.heads) for kind in kinds}
 
 
+def largest_shape(shapes: Iterable[Shape]) -> dict[str, tuple[int, int]]:
+    """Returns block -> (layers, heads), each the maximum over several models."""
+    largest: dict[str, tuple[int, int]] = {}
+    for shape in shapes:
+        for kind, (layers, heads) in shape.items():
+            most = largest.get(kind, (0, 0))
+            largest[kind] = max(layers, most[0]), max(heads, most[1])
+    return largest
+
+
 def policies_of(kinds: Iterable[Kind]) -> tuple[str, ...]:
     """Returns the scale policies that apply to at least one block; a plan has one scale for all blocks."""
     return tuple(dict.fromkeys(policy for kind in kinds for policy in kind.attention.policies))

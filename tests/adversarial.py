@@ -130,7 +130,7 @@ fields = st.fixed_dictionaries({}, optional={
     "language": words | values, "query": texts | values, "sequence": st.integers(-1, 2**60) | values,
     "key": st.sampled_from(["key", "bar", "lab", "start", "training"]) | values, "tool": tools | values,
     "name": tools | values})
-HANDLERS = (events.on_toolbar, head_events.on_heads, events.on_chooser, on_lab)
+HANDLERS = (events.on_toolbar, head_events.on_heads, on_lab)
 
 
 def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any], None]:

@@ -24,7 +24,7 @@ from components.lab import lab as component
 from components.mounting import Part, answer
 from components.payload import pack
 from models import HeadPlan, Lab, Trace
-from models.kind import TARGET, policies_of
+from models.kind import TARGET, largest_shape, policies_of
 from models.prompt import Prompt
 from widget import fallback, script
 from widget.state import Choices
@@ -94,7 +94,7 @@ class HeadsWidget(anywidget.AnyWidget):
     def __init__(self, labs: Sequence[Lab], text: str, plan: HeadPlan = HeadPlan()) -> None:
         self._esm, self._css = script.source(), script.style()
         self.labs = tuple(labs)
-        self._shape = _shape_of(self.labs)
+        self._shape = largest_shape(lab.shape for lab in self.labs)
         self._channel = Channel()
         self._choices = Choices(plan, Selection.default(plan, self._shape).within(self._shape))
         # setting the text tokenizes it for all models
@@ -207,13 +207,3 @@ class HeadsWidget(anywidget.AnyWidget):
                     for lab, pair in zip(self.labs, self._pairs, strict=True)]
         bundle, metadata = representations if isinstance(representations, tuple) else (representations, {})
         return {**bundle, "text/html": "\n".join(pictures)}, metadata
-
-
-def _shape_of(labs: Sequence[Lab]) -> dict[str, tuple[int, int]]:
-    """Returns attention block -> (layers, heads), each the maximum over the models."""
-    shape: dict[str, tuple[int, int]] = {}
-    for lab in labs:
-        for kind, (layers, heads_) in lab.shape.items():
-            most = shape.get(kind, (0, 0))
-            shape[kind] = max(layers, most[0]), max(heads_, most[1])
-    return shape

@@ -12,6 +12,7 @@ from app.state.fields import MAX_ASKED
 from app.state.handlers import answer_events, head_events, lesson_events
 from app.state.handlers import events as page_events
 from app.state.pages.answer_view import MOST_TOKENS, NONE
+from app.state.pages.selection import address_of
 from app.state.session import history, is_index
 
 
@@ -23,7 +24,7 @@ def on_lab(event: dict[str, Any]) -> None:
         case "text":
             page_events.on_text(event)
         case "model":
-            page_events.on_chooser(event | {"type": "model", "model": event.get("name")})
+            page_events.on_chooser(event.get("name"))
         case "select":
             head_events.on_heads(event)
             _show(event)
@@ -40,7 +41,7 @@ def on_lab(event: dict[str, Any]) -> None:
         case "act":
             tools.act(event)
         case "notice":
-            page_events.on_notice(event | {"type": "act"})
+            page_events.on_notice(event.get("name"))
         case "written":
             visit.current().asked = present
         case "source" | "pair" | "patch" | "choose":
@@ -77,10 +78,10 @@ def _prune(heads: object, left: object) -> None:
         return
     order = []
     for head in heads:
-        if not isinstance(head, list) or len(head) != 3 or head[0] not in [*shape] or not (
-                is_index(head[1], shape[head[0]][0]) and is_index(head[2], shape[head[0]][1])):
+        address = address_of(head[0], head[1], head[2], shape) if isinstance(head, list) and len(head) == 3 else None
+        if address is None:
             return
-        order.append((head[0], head[1], head[2]))
+        order.append(address)
     head_events.prune_to(tuple(order), left)
 
 

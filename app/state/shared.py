@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from models import catalogue
 from models.info import ModelInfo
+from models.kind import largest_shape
 from models.kind import policies_of as of_kinds
 from models.plan import HeadPlan
 
@@ -14,12 +15,7 @@ def entries(models: Iterable[str]) -> list[ModelInfo]:
 
 def shape_of(models: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Returns attention block -> (layers, heads), each the maximum over the models; limits the valid selections."""
-    shape: dict[str, tuple[int, int]] = {}
-    for entry in entries(models):
-        for kind, (layers, heads) in entry.shape.items():
-            most = shape.get(kind, (0, 0))
-            shape[kind] = max(layers, most[0]), max(heads, most[1])
-    return shape
+    return largest_shape(entry.shape for entry in entries(models))
 
 
 def policies_of(models: Iterable[str]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from app.server.limits import LimitError
 from app.state.handlers import events as page_events
 from app.state.handlers import lesson_events
 from app.state.lab_state import LAB
+from app.state.pages.selection import is_gate
 from app.state.pages.training_view import TrainingView
 from app.state.session import history, is_index
 from app.state.visit import current
@@ -85,9 +86,8 @@ def _with_heads(recipe: Recipe, event: dict[str, Any]) -> Recipe:
     """Returns the recipe with the heads of an event constant, pruned or neither."""
     layer, head, scope = event.get("layer"), event.get("head"), event.get("scope")
     constant, gate = event.get("constant"), event.get("gate")
-    is_gate = gate is None or type(gate) in (int, float) and 0 <= gate <= 1
     if not (is_index(layer, recipe.layers) and is_index(head, recipe.heads) and scope in ("head", "row", "all")
-            and (constant is None or isinstance(constant, bool)) and is_gate):
+            and (constant is None or isinstance(constant, bool)) and (gate is None or is_gate(gate))):
         return recipe
     heads = [(SELF, each, h) for each in range(recipe.layers) for h in range(recipe.heads)
              if scope == "all" or each == layer and (scope == "row" or h == head)]

@@ -105,7 +105,7 @@ def test_the_header_opens_the_lab_with_the_same_text_and_plan(monkeypatch: pytes
 def test_another_model_leaves_the_start_page(monkeypatch: pytest.MonkeyPatch):
     past = History(opened_by(None))
     visiting(monkeypatch, past)
-    events.on_chooser({"type": "model", "model": "stories-softmax"})
+    events.on_chooser("stories-softmax")
     assert (past.present.model, past.present.page) == ("stories-softmax", FIRST_PAGE)
 
 

@@ -250,10 +250,6 @@ def test_a_plural_has_its_languages_forms():
             assert isinstance(entry.id, str) or len(forms(entry)) == count
 
 
-def test_a_tip_is_in_the_visitor_s_language(chinese):
-    assert texts.tip("gate").startswith(texts.catalogue("zh")[texts.glossary()["gate"][1]].string[:4])
-
-
 STATES = [{}, {"page": "compare", "with": "stories-softmax"}, {"page": "length", "model": "masked-gau-relu2"},
           {"page": "yours"}, {"page": "results"}, {"page": "results", "claim": "normalisation"}, {"page": "about"},
           {"model": "assignment-selective", "view": "mask", "plan": "self-0.0cg0.5"},

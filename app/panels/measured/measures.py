@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy
 import torch
 from numpy import ndarray
 
@@ -12,9 +11,8 @@ from app.server import caches, limits, serving
 from app.texts import N_
 from models import Lab
 from models.analysis.gated_predictions import Gating, Question
-from models.analysis.head_measures import confidences, in_one_row, text_of_rows
+from models.analysis.head_measures import confidences, in_one_row
 from models.analysis.relevance import applies, shares
-from models.analysis.roles import KeyCounts
 from models.prompt import Prompt
 from models.trace import Trace
 from studies import store
@@ -70,13 +68,7 @@ def _learned(lab: Lab) -> dict[str, ndarray]:
 
 def of_text(lab: Lab, before: AnyTrace) -> Measured:
     """Returns the measures on the input text, cached; for a large model only those without a further forward pass."""
-    key = (lab.identity, before.prompt)
-    cached = caches.measured.find(key)
-    if cached is None:
-        cached = _of_text(lab, before)
-        if cached.values:  # an empty result is not cached, because it takes no time to compute
-            caches.measured.keep(key, cached)
-    return cached
+    return caches.measured.get((lab.identity, before.prompt), lambda: _of_text(lab, before))
 
 
 def _of_text(lab: Lab, before: AnyTrace) -> Measured:
@@ -100,16 +92,3 @@ def is_quick(lab: Lab, prompt: Prompt) -> bool:
     """Returns True if pruning each head alone takes at most about a second."""
     heads = sum(kind.layers * kind.heads for kind in lab.kinds)
     return heads * len(prompt.ids) * lab.nbytes / 4 < QUICK
-
-
-def distances(lab: Lab, before: AnyTrace) -> ndarray | None:
-    """Returns the most frequent distance between a query and its most attended key, for each head."""
-    if not isinstance(before, Trace):
-        return None
-    text = text_of_rows(lab, before)
-    result = {}
-    for kind in lab.kinds:
-        looks = KeyCounts(kind)
-        looks.add(before.weights[kind.name], text[kind.query_row], text[kind.key_row])
-        result[kind.name] = looks.positional()[0]
-    return in_one_row(lab.kinds, result).astype(numpy.int64)

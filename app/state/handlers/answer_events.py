@@ -5,6 +5,7 @@ from typing import Any
 
 from app.state.fields import MAX_LINK_TEXT
 from app.state.pages.answer_view import MEASURES, MOST_TOKENS, NONE
+from app.state.pages.selection import address_of
 from app.state.session import history, is_index
 from app.state.shared import fit
 from models.plan import OUTPUT, PATTERN
@@ -16,11 +17,10 @@ def on_answer(event: dict[str, Any]) -> None:
     present = past.present
     match event.get("type"):
         case "patch":
-            shape = present.shape
-            kind, layer, head = (event.get(name) for name in ("kind", "layer", "head"))
-            if kind in [*shape] and is_index(layer, shape[kind][0]) and is_index(head, shape[kind][1]):
+            address = address_of(event.get("kind"), event.get("layer"), event.get("head"), present.shape)
+            if address is not None:
                 what = present.explanation.what if event.get("on") is True else ""
-                past.do(replace(present, plan=fit(present.plan.patch(kind, layer, head, what), present.models)[0]))
+                past.do(replace(present, plan=fit(present.plan.patch(*address, what), present.models)[0]))
         case "choose" if event.get("name") in ("token", "against"):
             token = event.get("value")
             if token == NONE or is_index(token, MOST_TOKENS):

@@ -27,7 +27,7 @@ MAX_PROGRESS = 200  # largest number of lesson steps in an event
 def on_text(event: dict[str, Any]) -> None:
     """Handles a change of the text box."""
     text, count = event.get("text"), event.get("count", 0)
-    if event.get("type") != "text" or not isinstance(text, str):
+    if not isinstance(text, str):
         return
     set_text(text, merge="typing")
     count = max(len(text), count if is_index(count, MAX_COUNT) else 0)
@@ -35,14 +35,12 @@ def on_text(event: dict[str, Any]) -> None:
         history().problems = [message("Only the first {most:,} characters are read.", most=MAX_TEXT)]
 
 
-def on_notice(event: dict[str, Any]) -> None:
+def on_notice(name: object) -> None:
     """Handles the buttons in the line below the text box: removal of blanks at the end, and the chat template."""
     present = history().present
-    if event.get("type") != "act":
-        return
-    if event.get("name") == TRIM:
+    if name == TRIM:
         set_text(present.text.rstrip())
-    elif event.get("name") == CHAT and (present.chat or catalogue.find(present.model).task.chats):
+    elif name == CHAT and (present.chat or catalogue.find(present.model).task.chats):
         history().do(replace(present, chat=not present.chat, prediction=LAST))
 
 
@@ -52,10 +50,9 @@ def set_text(text: str, merge: str = "", prediction: int = LAST) -> None:
     history().do(replace(history().present, text=text[:MAX_TEXT], prediction=prediction, target=""), merge)
 
 
-def on_chooser(event: dict[str, Any]) -> None:
+def on_chooser(name: object) -> None:
     """Handles the choice of a model."""
-    name = event.get("model")
-    if event.get("type") != "model" or not isinstance(name, str):
+    if not isinstance(name, str):
         return
     model, step = parts_of(name)
     if name in catalogue.names() or cached(name) is not None or step and catalogue.describe(name):
