@@ -43,11 +43,7 @@ EXTRAS = {"evaluate": "study", "figure": "figures", "mcp": "mcp", "study": "stud
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command.
-
-    Args:
-        arguments: arguments of the command line, without the program's name; default: the arguments of this process.
-    """
+    """Runs the command with these arguments, by default those of this process."""
     parser = commands.Parser(prog="attention-lab", description=__doc__,
                              formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"attention-lab {attention_lab.__version__}")

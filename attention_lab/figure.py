@@ -24,12 +24,7 @@ def statements() -> dict[str, Statement]:
 
 
 def chart_of(statement: Statement, theme: Theme = "print") -> Any:
-    """Returns the altair chart of a statement.
-
-    Args:
-        statement: a value of the result of `statements`.
-        theme: see figures.theme.
-    """
+    """Returns the altair chart of a statement that has one."""
     chart = statement.chart
     assert chart is not None
     percent = chart.form.endswith("%")

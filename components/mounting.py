@@ -51,11 +51,9 @@ class Part:
     on_event: OnEvent | None = None  # called with each event of the component
 
     def payload(self, changes: Collection[Name] | None = None) -> bytes:
-        """Returns a binary payload for the events route.
+        """Returns a binary payload for the events route: everything, or only `changes`.
 
-        Args:
-            changes: the fields and arrays that the browser has to replace or, if this part has them no longer, to
-                remove; None for a payload with everything.
+        The browser replaces these fields and arrays or, if this part has them no longer, removes them.
         """
         header: dict[str, Any] = {"key": self.key}
         if changes is None:

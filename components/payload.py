@@ -44,11 +44,7 @@ def pack(header: dict[str, Any], arrays: dict[str, ndarray] | None = None) -> by
 
 
 def unpack(blob: bytes) -> tuple[dict[str, Any], dict[str, ndarray]]:
-    """Returns the header, without "arrays", and the arrays of a payload, as read-only views.
-
-    Raises:
-        ValueError: the payload is shorter than its header states.
-    """
+    """Returns the header, without "arrays", and the arrays of a payload, as read-only views; inverse of `pack`."""
     (length,) = struct.unpack_from("<I", blob)
     header = json.loads(blob[4:4 + length].decode("utf-8"))
     start = 4 + length + -(4 + length) % ALIGNMENT

@@ -125,7 +125,7 @@ class Learning:
         return html(str(self.recipe), self.baseline, [moment.packed() for moment in self])
 
     def objective(self, model: Transformer, tokens: Tensor, positions: Tensor, answers: Tensor,
-                  memory_loss: float = 0.0) -> Tensor:
+                  memory_loss: float) -> Tensor:
         """Returns the loss of a batch under the plan; the arguments are those of loss_of."""
         interventions = self._live.interventions(self.recipe.plan, tokens.shape[1])
         return loss_of(model, tokens, positions, answers, memory_loss, interventions)
@@ -185,12 +185,7 @@ def constant_heads(recipe: Recipe) -> Tensor:
 
 
 def lab_of(recipe: Recipe, model: Transformer, constant: Tensor, accuracy: float | None = None) -> StackLab:
-    """Returns the Lab of a model with this recipe.
-
-    Args:
-        constant: (L, H, N, N) constant patterns.
-        accuracy: of the trained model on the held-out sequences; None for a model in training.
-    """
+    """Returns the Lab of a model with constant patterns (L, H, N, N); a model in training has no accuracy."""
     card: Mapping[str, Any] = {} if accuracy is None else {
         "name": f"learn-{recipe}", "task": READERS[recipe.task].name,
         "training": {"recipe": str(recipe), "steps": recipe.steps, "seed": recipe.seed},

@@ -78,11 +78,7 @@ class Run:
 
     @functools.cached_property
     def lab(self) -> StackLab:
-        """The trained model.
-
-        Raises:
-            ValueError: the run is not DONE.
-        """
+        """The trained model; raises ValueError if the run is not DONE."""
         if self.state != DONE:
             raise ValueError(f"this training is {self.state}")
         return lab_of_state(self.recipe, load(self._weights))
@@ -157,12 +153,9 @@ class Run:
 
 
 class Runner:
-    """Admits runs to the cores, in the order in which they were started.
+    """Admits runs to the cores, in the order in which they were started: `at_once`, by default one per core.
 
-    Args:
-        at_once: number of trainings that run at the same time; None for one per core.
-        seconds: longest time of one training, from its first moment on.
-        nice: priority of the children, 0 (as this process) to 19.
+    `seconds` is the longest time of one training, from its first moment on.
     """
 
     def __init__(self, at_once: int | None = None, seconds: float = SECONDS, nice: int = NICE) -> None:

@@ -28,8 +28,7 @@ def add(lab: Lab) -> None:
 def find(name: str) -> Lab:
     """Returns the model of this name.
 
-    Raises:
-        CheckpointError: the model was made in another process, or is no longer in memory.
+    Raises CheckpointError if the model was made in another process, or is no longer in memory.
     """
     lab = _labs.get(name)
     if lab is None:

@@ -53,9 +53,7 @@ def _names(checkpoints: Path, moment: int) -> tuple[str, ...]:
 def find(name: str) -> ModelInfo:
     """Returns the description of a model.
 
-    Raises:
-        ValueError: there is no such model.
-        CheckpointError: config.json or card.json cannot be read.
+    Raises ValueError if there is no such model, CheckpointError if config.json or card.json cannot be read.
     """
     if foreign.is_foreign(name):
         return foreign.entry(name)

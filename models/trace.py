@@ -220,11 +220,8 @@ def scores_with_sink(scores: ndarray, live: ndarray) -> ndarray:
     """Returns scores (..., N, M) with the sink's score as one more column.
 
     A head's sink has one score for all queries. Minus the score of the strongest key, it is the logarithm of the ratio
-    of their weights; it is computed at the query at which the sink has the largest weight.
-
-    Args:
-        scores: scores before the softmax.
-        live: softmax over the keys and the sink, without the sink's column.
+    of their weights; it is computed at the query at which the sink has the largest weight. `live` is the softmax over
+    the keys and the sink, without the sink's column.
     """
     strongest = live.argmax(-1)[..., None]
     best, score = (numpy.take_along_axis(array, strongest, -1) for array in (live, scores))

@@ -25,15 +25,7 @@ escape = markup.escape
 
 
 def html(lab: Lab, plan: HeadPlan, before: Trace, after: Trace, selection: Selection) -> str:
-    """Returns HTML that shows the effect of a plan on a text.
-
-    Args:
-        lab: the model.
-        plan: the part of the widget's plan that applies to the model.
-        before: the baseline trace.
-        after: the trace under the plan.
-        selection: the head whose pattern is shown whole.
-    """
+    """Returns HTML that shows the effect of a plan on a text, with the whole pattern of the selected head."""
     tokens = " ".join(f"<code>{escape(token)}</code>" for token in spelt(after.tokens))
     blocks = "".join(_block(lab, kind, plan, after) for kind in lab.kinds)
     return (f"<div><p>{NOTICE}</p><p><b>{escape(lab.name)}</b>, plan: {escape(str(plan)) or 'none'}</p>"
@@ -85,11 +77,7 @@ def _image(steps: ndarray, side: int, alt: str) -> str:
 
 
 def png(steps: ndarray) -> bytes:
-    """Returns a PNG file with a palette of 256 colours (PNG specification, ISO/IEC 15948).
-
-    Args:
-        steps: (rows, columns) uint8, indices of colours in the light scale of attention.
-    """
+    """Returns a PNG file (ISO/IEC 15948) of (rows, columns) uint8 indices in the light scale of attention."""
     rows, columns = steps.shape
     pixels = numpy.hstack([numpy.zeros((rows, 1), numpy.uint8), steps]).tobytes()  # the PNG filter 0 before each row
     chunks = [(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0)), (b"PLTE", _palette().tobytes()),

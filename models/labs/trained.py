@@ -33,17 +33,11 @@ Recorded = tuple[Mapping[str, Sequence[int]], dict[str, list[Record]], Tensor]
 
 @dataclass(frozen=True, eq=False)
 class TrainedLab(Explainable):
-    """A trained model of ours with its task, its constant matrices and its card.
-
-    Attributes:
-        model: model in evaluation mode, float32.
-        constant: block -> (L, H, limit, limit) constant matrices, rows sum to 1.
-        card: content of card.json.
-    """
+    """A trained model of ours with its task, its constant matrices and its card."""
 
     name: str
     task: Reader
-    model: Model = field(repr=False)
+    model: Model = field(repr=False)  # in evaluation mode, float32
     constant: Mapping[str, Tensor] = field(repr=False)
     card: Mapping[str, Any] = field(repr=False)
 

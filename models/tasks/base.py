@@ -34,53 +34,30 @@ class Pairs(Batch):
 
 
 class Reader:
-    """Converts texts to tokens and predictions to texts. The methods of this class fit a causal language model.
+    """Converts texts to tokens and predictions to texts. The methods of this class fit a causal language model."""
 
-    Attributes:
-        name: name of the task and of its family of models.
-        title, line: the task in a few words and in one plain sentence, for pages.
-        vocabulary: V, the number of tokens.
-        limit: largest number of tokens of an input text, BOS included; also the size of the constant matrices.
-        trained_length: largest number of tokens of a training text, BOS included.
-        labels: the V tokens as strings, by token id.
-        examples: example texts as (title, text); the first is shown in a new session.
-        unsaid: the text that a link without a text opens, which stays the same when examples change; if empty, the
-            first example is opened.
-        data: the data sets of the training: dicts with name, licence, attribution.
-        predicts_next: True if the target of a position is the token after it, False if it is the token there.
-        writes: True if the model can continue a text.
-        hides: True if words of the text can be masked.
-        sees: True if the model reads a picture in place of a text.
-        only_english: True if the training data is English only.
-        controls: words of an input text that are read as control tokens, for example [SEP].
-        target_limit: largest number of tokens of a generated text, for an encoder-decoder; 0 for `limit`.
-        chats: True if the model's tokenizer has a chat template; see Lab.in_chat.
-        is_slow: True if reading a text can take seconds.
-        cuts_oldest: True if a text over the limit is cut by leaving out its oldest turns, not its end.
-        lengths: text lengths in tokens at which studies/corpus/lengths.py evaluates models; empty for no evaluation.
-    """
-
-    name: str
-    title: str
-    line = ""
-    vocabulary: int
-    limit: int
-    trained_length: int
-    labels: tuple[str, ...]
-    examples: tuple[tuple[str, str], ...]
+    name: str  # name of the task and of its family of models
+    title: str  # the task in a few words, for pages
+    line = ""  # the task in one plain sentence, for pages
+    vocabulary: int  # V, the number of tokens
+    limit: int  # largest number of tokens of an input text, BOS included; also the size of the constant matrices
+    trained_length: int  # largest number of tokens of a training text, BOS included
+    labels: tuple[str, ...]  # the V tokens as strings, by token id
+    examples: tuple[tuple[str, str], ...]  # example texts as (title, text); the first is shown in a new session
+    # the text that a link without a text opens, which stays the same when examples change; empty for the first example
     unsaid = ""
-    data: tuple[dict[str, str], ...] = ()
-    predicts_next = True
-    writes = False
-    hides = False
-    sees = False
-    only_english = False
-    controls: tuple[str, ...] = ()
-    target_limit = 0
-    is_slow = False
-    cuts_oldest = False
-    chats = False
-    lengths: tuple[int, ...] = ()
+    data: tuple[dict[str, str], ...] = ()  # the data sets of the training: dicts with name, licence, attribution
+    predicts_next = True  # True if the target of a position is the token after it, False if it is the token there
+    writes = False  # True if the model can continue a text
+    hides = False  # True if words of the text can be masked
+    sees = False  # True if the model reads a picture in place of a text
+    only_english = False  # True if the training data is English only
+    controls: tuple[str, ...] = ()  # words of an input text that are read as control tokens, for example [SEP]
+    target_limit = 0  # largest number of tokens of a generated text, for an encoder-decoder; 0 for `limit`
+    is_slow = False  # True if reading a text can take seconds
+    cuts_oldest = False  # True if a text over the limit is cut by leaving out its oldest turns, not its end
+    chats = False  # True if the model's tokenizer has a chat template; see Lab.in_chat
+    lengths: tuple[int, ...] = ()  # text lengths in tokens at which studies/corpus/lengths.py evaluates models, if any
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Returns the prompt of a text, cut after `limit` tokens; raises InputError if nothing can be read."""
@@ -147,20 +124,14 @@ class HidesWords:
 
 
 class Corpus:
-    """The texts on which models of a task are trained and evaluated; models/tasks/assignment.py is the shortest.
+    """The texts on which models of a task are trained and evaluated; models/tasks/assignment.py is the shortest."""
 
-    Attributes:
-        reader: the reader of the task, which converts texts to tokens.
-        trained_length: largest number of tokens of a training text, BOS included; that of the reader, unless the corpus
-            is built for another length.
-    """
-
-    reader: Any  # each corpus narrows the type to its own reader
+    reader: Any  # the reader of the task; each corpus narrows the type to its own reader
 
     def __init__(self, reader: Any, data: Path = DATA, cache: Path | None = None) -> None:
         """Reads nothing yet."""
         self.reader, self._data, self._cache = reader, data, cache
-        self.trained_length: int = reader.trained_length
+        self.trained_length: int = reader.trained_length  # unless the corpus is built for another length
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         """Returns the training data of step `step` of `steps`; the data depend only on the three arguments."""

@@ -34,7 +34,7 @@ def loss_and_gradients(learning: Learning, batch: Batch) -> tuple[torch.Tensor, 
     positions = (answers >= 0).nonzero().squeeze(1)
     model = learning._model
     model.zero_grad()
-    loss = learning.objective(model, batch.tokens, positions, answers[positions])
+    loss = learning.objective(model, batch.tokens, positions, answers[positions], 0.0)
     loss.backward()
     return loss, {name: torch.zeros_like(p) if p.grad is None else p.grad.clone()
                   for name, p in model.named_parameters()}

@@ -42,18 +42,12 @@ _HOST = re.compile(r"[\w.-]+(:\d+)?|\[[\da-fA-F:]+\](:\d+)?", re.ASCII)
 class Gate:
     """Middleware around an ASGI app.
 
-    Refuses unknown host names, closed routes, requests from pages of other sites, uploads over the limits of
-    uploads.py and websockets over the limits of connections.py. Filters websocket messages in
-    both directions: `_paced` to Streamlit, `_discreet` to the browser.
-
-    Args:
-        app: the app behind the middleware.
-        hosts: accepted host names; `*.example.org` accepts every name below example.org. Empty accepts any name.
-        frames: origins of other sites whose pages may show the app in a frame.
-        local: True for an app on the user's own machine. Only `hosts`, the machine's own names and IP addresses are
-            then accepted. Otherwise a page of another site whose name resolves to this machine after the page was
-            loaded (DNS rebinding) could open folders.
-        preload: path of a JavaScript module that the browser loads together with a page; empty for none.
+    Refuses unknown host names, closed routes, requests from pages of other sites, uploads over the limits of uploads.py
+    and websockets over the limits of connections.py. Filters websocket messages in both directions: `_paced` to
+    Streamlit, `_discreet` to the browser. Empty `hosts` accept any name, `*.example.org` every name below example.org;
+    pages of the origins `frames` may show the app in a frame. With `local`, only `hosts`, the machine's own names and
+    IP addresses are accepted: a page of another site whose name resolves to this machine after the page was loaded (DNS
+    rebinding) could otherwise open folders. The browser loads the module at `preload` together with a page.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), frames: Iterable[str] = (),

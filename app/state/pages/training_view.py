@@ -31,11 +31,7 @@ class TrainingView:
 
     @classmethod
     def parse(cls, text: str) -> TrainingView:
-        """Returns the view of a link's field.
-
-        Raises:
-            InputError: a part of the text is no recipe, or the recipes do not belong together.
-        """
+        """Returns the view of a link's field; raises InputError for no recipes, or recipes of several tasks."""
         if not text:
             return cls()
         first, *others = map(Recipe.parse, text.split(_SEPARATOR, MOST_BESIDE + 1))

@@ -93,16 +93,8 @@ def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None
          cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
     """Returns the model with this address, the same object while it is cached; downloads the model if necessary.
 
-    Args:
-        name: address of the model.
-        progress: called with the received and the total number of bytes.
-        cancelled: called repeatedly; if it returns True, the download stops. The received part is kept for the next
-            attempt.
-
-    Raises:
-        ForeignError: the model cannot be opened; the message gives the reason.
-        MissingExtraError: the extra `hf` is not installed.
-        CancelledError: `cancelled` returned True.
+    `progress` gets the received and the total number of bytes. If `cancelled` returns True, the download stops with
+    CancelledError, and the received part is kept. Raises ForeignError with the reason if the model cannot be opened.
     """
     extras.need("hf")
     if name.startswith(FOLDER):

@@ -199,23 +199,9 @@ class Source(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """Attention with one source of scores; a subclass names the source and normalises its scores.
+    """Attention with one source of scores; a subclass names the source and normalises its scores."""
 
-    Class attributes:
-        title, formula, published: name, formula and publication of the attention type.
-        line: one plain sentence about the attention type.
-        label: short name of the attention type in charts, one or two words.
-        colour, dash: style of the line in charts: index of the colour in assets/colours.json and of the dash pattern.
-        source_type: the class of the source, which is built from the Config.
-        policies: scale policies that the attention type supports; `trained` is always the first.
-        trained_policy: the policy that computes the same scale as `trained`, or an empty string.
-        is_distribution: True if each row of the attention pattern sums to 1.
-        reads_text: False if the attention pattern is the same for all texts of the same length.
-        selects: True if the attention type has a selective mask F (accumulated votes of earlier tokens).
-        replaces_mlp: True if no MLP follows the attention layer.
-        parts: titles of the sources that a mixture adds; empty for other types.
-    """
-
+    # the type's description, see Traits
     title: str
     line = ""
     label = ""
@@ -223,14 +209,15 @@ class SelfAttention(nn.Module):
     dash = 0
     formula: str
     published: str
-    source_type: type[Source]
     policies: tuple[str, ...] = ("trained",)
     trained_policy = ""
     is_distribution = True
     reads_text = True
     selects = False
-    replaces_mlp = False
-    parts: tuple[str, ...] = ()
+
+    source_type: type[Source]  # the class of the source, which is built from the Config
+    replaces_mlp = False  # True if no MLP follows the attention layer
+    parts: tuple[str, ...] = ()  # titles of the sources that a mixture adds; empty for other types
 
     @classmethod
     def traits(cls) -> Traits:

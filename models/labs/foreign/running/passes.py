@@ -25,29 +25,20 @@ from models.prompt import Prompt
 
 @dataclass(frozen=True, eq=False)
 class PassLab(Lab):
-    """An imported model and its forward passes.
-
-    Attributes:
-        model: the model of transformers in evaluation mode, float32; a forward pass stores nothing on the model.
-        sites: attention module -> its attention block.
-        kinds: the attention blocks of the model.
-        body: the module that supports models.labs.foreign.running.positions; None for a model without a head that reads
-            every token.
-        constant: block -> (L, H, size, size) PAPA's mean matrices on the grid of models.labs.foreign.running.layout; or
-            None.
-        card: always empty.
-        closed: heads that are missing from the checkpoint's weights.
-    """
+    """An imported model and its forward passes."""
 
     name: str
     task: TextReader
-    model: Any = field(repr=False)
-    sites: Mapping[nn.Module, str] = field(repr=False)
+    model: Any = field(repr=False)  # of transformers, in evaluation mode, float32; a pass stores nothing on the model
+    sites: Mapping[nn.Module, str] = field(repr=False)  # attention module -> its attention block
     kinds: tuple[Kind, ...] = ()
+    # the module that supports models.labs.foreign.running.positions; None for a model without a head that reads every
+    # token
     body: nn.Module | None = field(default=None, repr=False)
+    # block -> (L, H, size, size) PAPA's mean matrices on the grid of models.labs.foreign.running.layout; or None
     constant: Mapping[str, Tensor] | None = field(default=None, repr=False)
-    card: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    closed: frozenset[Address] = frozenset()
+    card: Mapping[str, Any] = field(default_factory=dict, repr=False)  # always empty
+    closed: frozenset[Address] = frozenset()  # heads that are missing from the checkpoint's weights
 
     @property
     def limit(self) -> int:
