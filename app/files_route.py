@@ -16,9 +16,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from app import exports, texts
-from app.lab import charts
+from app.lab import charts, saved_model
 from app.lab.now import ERRORS, present
-from app.panels.prompt import saved_model
 from app.route import AgainError, refused
 from app.server import caches, limits, serving
 from app.server.limits import Payer

@@ -36,7 +36,6 @@ from hypothesis import strategies as st
 import models
 from app.lab.events import on_lab
 from app.lab.tools import TOOLS
-from app.panels.prompt import picture
 from app.state import session, visit
 from app.state.fields import FIELDS
 from app.state.handlers import events, head_events
@@ -129,7 +128,7 @@ fields = st.fixed_dictionaries({}, optional={
     "base": st.integers() | values, "view": values, "index": st.integers(-2, 2000) | values, "page": words | values,
     "language": words | values, "query": texts | values, "sequence": st.integers(-1, 2**60) | values,
     "key": st.sampled_from(["key", "bar", "lab", "start", "training"]) | values, "tool": tools | values,
-    "name": tools | values})
+    "name": names | tools | values})
 HANDLERS = (events.on_toolbar, head_events.on_heads, on_lab)
 
 
@@ -143,8 +142,7 @@ def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any]
             stack.enter_context(visit.use(Visit(history=History(start))))
             # patched by name, because `mounting` imports Streamlit only when a component is mounted
             stack.enter_context(mock.patch("streamlit.session_state", state))
-            for module in (session, picture):
-                stack.enter_context(mock.patch.object(module, "st", SimpleNamespace(session_state=state)))
+            stack.enter_context(mock.patch.object(session, "st", SimpleNamespace(session_state=state)))
             check(state, case)
             check_messages(session.history().problems)
             sane(session.history().present)

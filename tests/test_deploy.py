@@ -168,8 +168,8 @@ def test_nothing_is_looked_up_at_the_start(root: Path, monkeypatch: pytest.Monke
 
 
 def test_uploads_are_as_small_as_the_features_need(root: Path, monkeypatch: pytest.MonkeyPatch):
-    from app.panels.measured.constants import MOST_BYTES
     from app.state.visitor_models import MOST_PICTURE
+    from app.views.yours import MOST_BYTES
 
     monkeypatch.chdir(root)
     config.get_config_options(force_reparse=True)

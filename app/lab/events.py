@@ -6,7 +6,7 @@ from typing import Any
 
 from app.lab import now, tools
 from app.lab.tools import FIRST_TOOLS
-from app.panels.prompt import picture
+from app.panels.page.text import read_picture
 from app.state import visit, visitor_models
 from app.state.fields import MAX_ASKED
 from app.state.handlers import answer_events, head_events, lesson_events
@@ -55,8 +55,7 @@ def on_lab(event: dict[str, Any]) -> None:
 
 
 def _picture(data: object) -> None:
-    """Shows a picture file, base64, to a vision model; None for the example. A file that is no picture changes nothing.
-    """
+    """Shows a picture file (base64; None: the example) to a vision model. A file that is no picture changes nothing."""
     past = history()
     model = past.present.model
     if data is None:
@@ -65,7 +64,7 @@ def _picture(data: object) -> None:
         former = visitor_models.picture(model)
         try:
             visitor_models.set_picture(model, base64.b64decode(data, validate=True))
-            picture.read(visitor_models.opened(model, past.present.chat))
+            read_picture(visitor_models.opened(model, past.present.chat))
         except now.ERRORS as error:
             visitor_models.set_picture(model, former)
             past.problems = [str(error)]

@@ -1,24 +1,11 @@
-"""A visitor's data for external models during a session: constant matrices, pictures and the background job."""
-
-from typing import Any
+"""A visitor's data for external models during a session: constant matrices and pictures."""
 
 from app.server import serving
-from app.server.jobs import Job
 from app.state import visit
 from models import Lab
 
 MOST_LABS = 2  # number of models with constant matrices per visitor; 12 x 12 heads at 128 tokens take 9 MiB
 MOST_PICTURE = 8 * 2**20  # largest number of bytes of a picture's file
-
-
-def job() -> Job[Any] | None:
-    """Returns the visitor's background job; None without one."""
-    return visit.current().job
-
-
-def set_job(work: Job[Any] | None) -> None:
-    """Stores the visitor's background job."""
-    visit.current().job = work
 
 
 def opened(name: str, chat: bool = False) -> Lab:

@@ -9,7 +9,6 @@ import streamlit as st
 import models
 from app.markdown import literal
 from app.panels.choice import shelf
-from app.panels.measured import constants
 from app.panels.page import live, progress
 from app.server import limits
 from app.server.jobs import Cancelled, Job, Progress
@@ -25,6 +24,9 @@ from models.labs.foreign import ForeignError, is_foreign
 from models.labs.foreign.errors import HUB
 from models.labs.foreign.opening import hub
 from models.messages import message
+from models.storage.checkpoint import CheckpointError
+from models.storage.datasets import DATA
+from models.tasks.stories import read_stories
 
 ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
 # suggested models by type
@@ -39,6 +41,10 @@ GROUPS = (
      ("sentence-transformers/all-MiniLM-L6-v2", "distilbert/distilbert-base-uncased-finetuned-sst-2-english")),
     (N_("Encoder-decoder and vision models"),
      ("google-t5/t5-small", "google/vit-base-patch16-224")))
+# sources of the texts for constant matrices
+OURS, PASTED, UPLOADED = N_("Short stories of this site"), N_("Pasted text"), N_("A text file")
+MOST_TEXTS = 128
+MOST_BYTES = 2 * 2**20  # largest number of bytes of an uploaded text
 _TYPED = "typed model"  # key of the text that was submitted last
 NOTHING = "", "", False  # no model of the Hub, no message about it, nothing to load
 
@@ -46,7 +52,7 @@ NOTHING = "", "", False  # no model of the Hub, no message about it, nothing to 
 def page() -> None:
     _handle()
     live.draw(_parts)
-    job, lab = visitor_models.job(), _lab()
+    job, lab = visit.current().job, _lab()
     if job is not None or lab is not None:
         with st.container(key="place"):
             if job is not None:
@@ -59,7 +65,7 @@ def _handle() -> None:
     """Handles an event here and not in its handler: the Hub takes seconds, and a job belongs to Streamlit's session."""
     now = visit.current()
     event, now.request = now.request, {}
-    if visitor_models.job() is None:
+    if now.job is None:
         match event.get("type"):
             case "find":
                 _open(event["text"])
@@ -78,7 +84,7 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     requested = session.history().wanted.get("model", "")
     typed, hosted = st.session_state.get(_TYPED, ""), hub.access().hosted
     _repo, found, can_load = st.session_state.get(session.LOOKED, NOTHING)
-    problem, busy = st.session_state.get(session.JOB_PROBLEM, ""), visitor_models.job() is not None
+    problem, busy = st.session_state.get(session.JOB_PROBLEM, ""), visit.current().job is not None
     return [component.part(
         key="models", **shelf.table(), problems=[sentence(each) for each in problems], busy=busy,
         about=_("Open a model of transformers, like BERT, GPT-2, Llama, Qwen3, T5, Marian or ViT. Only "
@@ -98,8 +104,8 @@ def _open(typed: str) -> None:
     st.session_state[session.JOB_PROBLEM] = "" if typed else message("Type a name")
     st.session_state[session.LOOKED] = NOTHING
     if typed and not hub.access().hosted and models.labs.foreign.is_path(typed):
-        visitor_models.set_job(Job(message("Opening {name}", name=Path(typed).name),
-                                   lambda tell, cancelled: models.load_folder(typed, cancelled)).start())
+        visit.current().job = Job(message("Opening {name}", name=Path(typed).name),
+                                  lambda tell, cancelled: models.load_folder(typed, cancelled)).start()
     elif typed:
         _look(typed)
 
@@ -138,12 +144,12 @@ def _load(name: str) -> None:
         st.session_state[session.JOB_PROBLEM] = str(error)
         return
     st.session_state[session.JOB_PROBLEM] = ""
-    visitor_models.set_job(Job(message("Loading {name}", name=name.removeprefix(HUB)), work).start())
+    visit.current().job = Job(message("Loading {name}", name=name.removeprefix(HUB)), work).start()
 
 
 def _ended(job: Job[Any]) -> None:
     """Handles the end of a load, or of the computation of constant matrices."""
-    visitor_models.set_job(None)
+    visit.current().job = None
     st.session_state[session.JOB_PROBLEM] = job.problem
     if isinstance(job.result, Lab):
         if job.result.constant is not None:
@@ -163,4 +169,46 @@ def _opened(lab: Lab) -> None:
         st.markdown(_("{size:,.0f} MB in memory; a text may have {limit} tokens.", size=lab.nbytes / 1e6,
                       limit=lab.limit))
         st.button(_("Open in the lab"), key="open in the lab", type="primary", on_click=events.go_to, args=(LAB,))
-    constants.draw(lab)
+    _constants(lab)
+
+
+def _constants(lab: Lab) -> None:
+    """Displays the choice of texts, and the button that makes constant matrices: each head's mean pattern (PAPA)."""
+    st.markdown(_("#### Constant heads"))
+    if lab.constant is None:
+        st.markdown(_("A constant head's pattern is its mean over many texts. Choose them; the result is kept until "
+                      "your visit ends."))
+    else:
+        st.markdown(_("The matrices are ready for *Constant*."))
+    source = st.segmented_control(_("Texts"), [OURS, PASTED, UPLOADED], default=OURS, key=session.SOURCE, required=True,
+                                  format_func=_)
+    text = ""
+    if source == PASTED:
+        text = st.text_area(_("One text per paragraph"), key=session.PASTED, height=160, max_chars=MOST_BYTES)
+    elif source == UPLOADED:
+        file = st.file_uploader(_("A text file, one text per paragraph"), type=["txt"], key=session.UPLOADED)
+        text = "" if file is None else file.getvalue()[:MOST_BYTES].decode("utf-8", "replace")
+    st.button(_("Make constant matrices"), key="make constants", on_click=_make_constants,
+              args=(lab.name, source, text), disabled=source != OURS and not text.strip())
+
+
+def _make_constants(model: str, source: str, text: str) -> None:
+    """Starts the job. Takes the model's name instead of the model, because Streamlit stores button arguments."""
+    # imported here, because they import torch and transformers, which are needed only for an open model
+    from models.labs.foreign.lab import ForeignLab
+    from models.labs.foreign.running.constants import mean_weights, passages
+
+    def work(tell: Progress, cancelled: Cancelled) -> Lab:
+        if not isinstance(lab, ForeignLab) or lab.task.sees:
+            raise ForeignError(message("Only for models that read text"))
+        texts = read_stories(DATA, "train")[:MOST_TEXTS] if source == OURS else passages(text, MOST_TEXTS)
+        return lab.with_constant(mean_weights(lab, texts, progress=tell, cancelled=cancelled))
+
+    try:
+        lab = visitor_models.opened(model)
+        limits.spend(limits.PASSES, MOST_TEXTS)
+    except (limits.LimitError, CheckpointError, ForeignError) as error:
+        st.session_state[session.JOB_PROBLEM] = str(error)
+        return
+    st.session_state[session.JOB_PROBLEM] = ""
+    visit.current().job = Job(message("Making constant matrices, texts"), work).start()

@@ -11,7 +11,7 @@ from app import compute
 from app.content import effect, heads
 from app.lab.tools.second import Compared
 from app.lab.tools.second import read as read_model
-from app.panels.prompt import picture
+from app.panels.page.text import read_picture
 from app.server import caches
 from app.server.caches import ByteCache
 from app.state import visitor_models
@@ -174,7 +174,7 @@ def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monke
     first, second = (models.load_folder(shutil.copytree(folder_of("vit"), tmp_path / name)) for name in "ab")
     state = LabState(first.name, compared=(second.name,))
     example = read_model(second.name, state, "")
-    assert isinstance(example, Compared) and example.before.prompt == picture.read(second)
+    assert isinstance(example, Compared) and example.before.prompt == read_picture(second)
     visitor_models.set_picture(first.name, drawing(1))
     one, other = (read_model(name, state, "") for name in state.models)
     assert isinstance(one, Compared) and isinstance(other, Compared)

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.markdown import literal
 from app.panels.choice import shelf
-from app.state import session, visitor_models
+from app.state import session, visit
 from app.state.handlers import events
 from app.state.history import History
 from app.state.lab_state import LabState
@@ -71,7 +71,7 @@ def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visit
     yours._handle()
     repo, message, can_load = visitor[session.LOOKED]
     assert isinstance(repo, str) and not can_load
-    job = visitor_models.job()
+    job = visit.current().job
     if job is None:
         assert bool(message) and not visitor[session.JOB_PROBLEM]
         return
@@ -91,7 +91,7 @@ def test_nothing_typed_is_answered_in_words(visitor):
     for event in ({"type": "load"}, {"type": "find", "text": "  "}):
         shelf.on_models(event)
         yours._handle()
-    assert visitor[session.JOB_PROBLEM] == "Type a name" and visitor_models.job() is None
+    assert visitor[session.JOB_PROBLEM] == "Type a name" and visit.current().job is None
 
 
 def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch):

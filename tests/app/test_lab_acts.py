@@ -21,7 +21,7 @@ from app import files_route
 from app.lab import events, now, tools
 from app.lab.searches import Fewest
 from app.lab.view import View
-from app.panels.prompt import picture
+from app.panels.page.text import read_picture
 from app.state import visit
 from app.state.lab_state import LabState
 from app.state.pages.lab_view import LabView
@@ -296,7 +296,7 @@ def test_a_file_that_is_no_picture_leaves_the_visitors_picture(tmp_path, monkeyp
         events.on_lab({"type": "picture", "data": "not base64"})
         assert now.present().reading.prompt == lab.read_picture(drawing(1))
         events.on_lab({"type": "picture", "data": None})
-        assert now.present().reading.prompt == picture.read(lab)
+        assert now.present().reading.prompt == read_picture(lab)
 
 
 def test_a_model_with_random_weights_shows_no_answer(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from app import texts
 from app.lab import searches
 from app.server import caches, limits
 from app.server.limits import DOWNLOADS, GENERATIONS, PASSES, LimitError, spend
-from app.state import visit, visitor_models
+from app.state import visit
 from app.views import yours
 from tests.app.test_pages import opened, sent
 from tests.app.visitors import visiting
@@ -222,4 +222,4 @@ def test_who_meets_the_limit_of_downloads_reads_why(monkeypatch):
     yours._look("openai-community/gpt2")
     assert state["looked"] == ("openai-community/gpt2", "Wait 7 s.", False)
     yours._load("hf:openai-community/gpt2")
-    assert state["job problem"] == "Wait 7 s." and visitor_models.job() is None
+    assert state["job problem"] == "Wait 7 s." and visit.current().job is None

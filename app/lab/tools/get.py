@@ -5,8 +5,8 @@ from numpy import ndarray
 from app.content.picture import selected_map
 from app.content.tool import Tool
 from app.content.tools.mean import mean_map
+from app.lab import saved_model
 from app.lab.view import View
-from app.panels.prompt import saved_model
 from app.texts import N_, _
 from components.mounting import Content
 from models import HeadPlan

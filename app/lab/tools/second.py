@@ -17,7 +17,7 @@ from app.lab.view import View
 from app.markdown import literal
 from app.panels.choice import choosing
 from app.panels.choice.choosing import informative_models, model_label
-from app.panels.prompt import picture
+from app.panels.page.text import read_picture
 from app.server import serving
 from app.state import visitor_models
 from app.state.lab_state import MAX_COMPARED, LabState
@@ -76,7 +76,7 @@ def read(name: str, state: LabState, text: str) -> Compared | str:
     serving.give_way()
     try:
         lab = visitor_models.opened(name, state.chat)
-        prompt = picture.read(lab, state.model) if lab.task.sees else compute.read(lab, text, target=state.target)
+        prompt = read_picture(lab, state.model) if lab.task.sees else compute.read(lab, text, target=state.target)
     except (CheckpointError, ForeignError, InputError) as error:
         return _(str(error))
     if lab.longest == lab.limit and prompt.omitted:

@@ -2,10 +2,10 @@
 
 import unicodedata
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from app import compute
-from app.panels.prompt import picture
 from app.state import visitor_models
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers import events
@@ -13,12 +13,14 @@ from app.state.history import History
 from app.state.lab_state import LabState
 from app.texts import _
 from models import Lab
+from models.capabilities import ReadsPictures
 from models.errors import InputError
 from models.prompt import LONGEST_TEXT, Prompt
 
 EXCERPT = 28  # number of characters shown on either side of an error
 MOST_LETTERS = 2000  # largest number of characters whose script is checked
 OTHER_LETTERS = 0.2  # fraction of non-Latin letters above which a text counts as another script
+EXAMPLE = Path(__file__).parents[3] / "assets" / "picture.png"  # the input of a vision model without a chosen picture
 LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 
 
@@ -66,12 +68,21 @@ def _with_source(lab: Lab, prompt: Prompt, state: LabState, limit: int) -> Promp
         return prompt
 
 
+def read_picture(lab: Lab, of: str = "") -> Prompt:
+    """Returns the picture that the visitor chose for this model or the model `of`, or the example, as a prompt.
+
+    A file that is no valid picture, or too large a one, raises InputError.
+    """
+    chosen = visitor_models.picture(of or lab.name)
+    return ReadsPictures.of(lab).read_picture(EXAMPLE.read_bytes() if chosen is None else chosen)
+
+
 def _picture(lab: Lab, limit: int) -> Reading:
     try:
-        return Reading(picture.read(lab), "", limit)
+        return Reading(read_picture(lab), "", limit)
     except InputError as error:
         visitor_models.set_picture(lab.name, None)
-        return Reading(picture.read(lab), "", limit, error)
+        return Reading(read_picture(lab), "", limit, error)
 
 
 def hints(lab: Lab, prompt: Prompt, text: str) -> list[str]:

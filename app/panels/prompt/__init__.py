@@ -1,1 +1,0 @@
-"""Panels about the prompt: heads, effect, gates, minimal heads, export."""
