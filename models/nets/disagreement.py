@@ -25,14 +25,12 @@ TERMS = ("sub", "pos", "out")
 
 
 def alike(vectors: Tensor) -> Tensor:
-    """Returns, for each token (B, N), the mean cosine over all pairs of heads; the disagreement is minus this cosine.
-    """
+    """Returns, for each token (B, N), the mean cosine over all pairs of heads; the disagreement is minus this."""
     return functional.normalize(vectors.float(), dim=-1).mean(1).square().sum(-1)
 
 
 def overlap(weights: Tensor) -> Tensor:
-    """Returns, for each token (B, N), the mean over pairs of heads of the product of their weights, summed over keys.
-    """
+    """Returns, for each token (B, N), the mean over pairs of heads of their weights' product, summed over keys."""
     return weights.float().mean(1).square().sum(-1)
 
 
@@ -43,10 +41,7 @@ def disagreement(record: Record, term: str, queries: Tensor, keys: Tensor) -> Te
     """
     if term == "pos":
         return -_mean(overlap(record.live), queries)
-    vectors = record.values if term == "sub" else record.outputs
-    if vectors is None:
-        raise ValueError("this record has neither values nor outputs")
-    return -_mean(alike(vectors), keys if term == "sub" else queries)
+    return -_mean(alike(record.values), keys) if term == "sub" else -_mean(alike(record.outputs), queries)
 
 
 def total(records: Sequence[tuple[Record, Tensor, Tensor]], terms: Sequence[str]) -> Tensor:

@@ -152,10 +152,10 @@ class StoriesCorpus(Corpus):
             parts += targets[chosen].split(TOKENS // self.trained_length)
         return [Batch(functional.pad(targets, (1, -1), value=0), targets) for targets in parts]
 
-    def windows_of(self, corpus: str, split: str) -> Tensor:
-        """Returns ids (B, context) of all adjacent windows of a corpus."""
-        stream, context = self.stream(corpus, split), self.trained_length
-        return stream[:len(stream) // context * context].long().unflatten(0, (-1, context))
+    def windows_of(self, corpus: str, split: str, length: int | None = None) -> Tensor:
+        """Returns ids (B, length) of all adjacent windows of a corpus; by default as long as in training."""
+        stream, length = self.stream(corpus, split), length or self.trained_length
+        return stream[:len(stream) // length * length].long().unflatten(0, (-1, length))
 
     @override
     def typical(self, count: int) -> Tensor:
@@ -170,16 +170,12 @@ class StoriesCorpus(Corpus):
 
     def held_out(self, length: int) -> Tensor:
         """Returns ids (B, length) of adjacent held-out windows: first those of books, then as many of stories."""
-        rows = []
-        for corpus in ("books", "stories"):
-            stream = self.stream(corpus, "test")
-            rows.append(stream[:len(stream) // length * length].long().unflatten(0, (-1, length)))
+        rows = [self.windows_of(corpus, "test", length) for corpus in ("books", "stories")]
         return torch.cat([part[:min(map(len, rows))] for part in rows])
 
     def windows(self, length: int) -> Tensor:
         """Returns ids (B, length) of all adjacent held-out windows of books and stories, as in the metric."""
-        streams = [self.stream(corpus, "test") for corpus in ("books", "stories")]
-        return torch.cat([s[:len(s) // length * length].long().unflatten(0, (-1, length)) for s in streams])
+        return torch.cat([self.windows_of(corpus, "test", length) for corpus in ("books", "stories")])
 
     @override
     def held_out_texts(self, length: int, longest: int) -> tuple[Batch, Tensor]:
