@@ -214,8 +214,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def parse(body: bytes) -> tuple[int, list[tuple[str, Any]]]:
-    """Returns the serial number of the newest displayed response, and (component key, event) pairs; raises BodyError.
-    """
+    """Returns the number of the newest displayed response, and (component key, event) pairs; raises BodyError."""
     plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     if plain.count(b'"') > MAX_QUOTES or sum(map(len, plain.split(b'"')[::2])) > MAX_SYNTAX:
         raise BodyError(f"expected at most {MAX_SYNTAX} bytes outside strings")

@@ -84,8 +84,7 @@ def sentence(text: str) -> str:
 
 
 def translated(value: Any) -> Any:
-    """Returns a copy of a JSON value in which each message of models.messages is translated; keys are not translated.
-    """
+    """Returns a copy of a JSON value in which each message of models.messages is translated, but no key."""
     if isinstance(value, dict):
         return {key: translated(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -169,8 +169,7 @@ class Count(Task):
 
 
 def _size(least: int, most: int, share: float, random: torch.Generator) -> int:
-    """Returns a random size; its upper limit grows over the first half of the training. It is `most` for a share of 1.
-    """
+    """Returns a random size; its limit grows to `most` over half of the training. For a share of 1 it is `most`."""
     limit = least + round((most - least) * min(1.0, 2 * share))
     return most if share == 1 else int(torch.randint(least, limit + 1, (), generator=random))
 

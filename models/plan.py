@@ -170,8 +170,7 @@ class HeadPlan:
         return self.with_heads([(kind, layer, head)], constant=on)
 
     def gate(self, kind: str, layer: int, head: int, value: float) -> HeadPlan:
-        """Returns the plan with one head's output multiplied by `value`, 0 to 1 (Voita et al. 2019, arXiv 1905.09418).
-        """
+        """Returns the plan with one head's output times `value`, 0 to 1 (Voita et al. 2019, arXiv 1905.09418)."""
         return self.with_heads([(kind, layer, head)], gate=value)
 
     def patch(self, kind: str, layer: int, head: int, what: str = OUTPUT) -> HeadPlan:

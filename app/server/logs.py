@@ -70,8 +70,7 @@ def _shortened(record: logging.LogRecord) -> logging.LogRecord:
 
 
 def safe(message: str) -> str:
-    """Returns a message as one line that is safe to log: control characters escaped, ids replaced, cut after LONGEST.
-    """
+    """Returns a message as one line for the log: control characters escaped, ids replaced, cut after LONGEST."""
     cut = message[:LONGEST] + ("…" if len(message) > LONGEST else "")
     return _ID.sub("(id)", "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut))
 

@@ -90,8 +90,7 @@ def _registered(is_whole: bool) -> Any:
 
 
 def library(*, key: str = "library", on_missing: Callable[[], None] | None = None) -> None:
-    """Sends the library. Call this in every run of the script, outside of fragments; without it, components are empty.
-    """
+    """Sends the library. Call this in every run, outside of fragments; without it, components are empty."""
     if on_missing is None:
         _registered(True)(key=key, data=True, height=1)
     else:

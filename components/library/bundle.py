@@ -22,8 +22,7 @@ _TEMPLATE = re.compile(r"`[^`]*`")
 
 
 def modules(entry: Path, registered: Sequence[Path] = ()) -> list[Path]:
-    """Returns every module that the registered modules and the entry import, each after its imports; the entry is last.
-    """
+    """Returns all modules that the registered modules and the entry import, each after its imports, the entry last."""
     ordered: list[Path] = []
 
     def visit(path: Path, importers: tuple[Path, ...]) -> None:

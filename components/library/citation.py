@@ -8,8 +8,7 @@ LINK = "LINK"  # the browser replaces this word by the address of the state
 
 
 def bibtex(text: str | None = None) -> str:
-    """Returns a BibTeX entry of CITATION.cff whose url is LINK; empty if the file is missing, as in some installations.
-    """
+    """Returns a BibTeX entry of CITATION.cff whose url is LINK; empty without the file, as in some installations."""
     if text is None:
         text = FILE.read_text("utf-8") if FILE.exists() else ""
     fields = dict(re.findall(r'^(?:  - )?([\w-]+): "?(.+?)"?$', text, re.MULTILINE))

@@ -38,8 +38,7 @@ class Question:
 
     @classmethod
     def of(cls, before: PassResult, index: int | None = None) -> Question:
-        """Returns the Question with one prediction, or with all predictions that have a known target (else with all).
-        """
+        """Returns the Question with one prediction, or with all that have a known target (else with all)."""
         if not before.outputs:
             raise ValueError("This text asks for no prediction")
         sizes = max(len(row) for row in before.rows.values()), len(before.outputs[0].distribution)

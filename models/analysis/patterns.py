@@ -17,8 +17,7 @@ PATTERNS = ("previous", "same", "first", "induction")
 
 
 def pattern_keys(pattern: str, tokens: Sequence[str], causal: bool) -> ndarray:
-    """Returns the keys that belong to one of PATTERNS, for each query; tokens are the same if their strings are equal.
-    """
+    """Returns the keys of each query that belong to one of PATTERNS; tokens are the same if their strings are equal."""
     n = len(tokens)
     query, key = numpy.indices((n, n))
     ids = numpy.unique(list(tokens), return_inverse=True)[1].reshape(-1)

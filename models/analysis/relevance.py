@@ -92,8 +92,7 @@ class _LinearPass:
     records: dict[str, list[Record]]
 
     def times_gradient(self, scores: Tensor) -> tuple[list[Tensor], dict[str, Tensor]]:
-        """Returns input x gradient of P scores: (P, N) per embedded sequence, and block -> (P, L, H, N) of the heads.
-        """
+        """Returns input x gradient of P scores: (P, N) per embedded sequence, and block -> (P, L, H, N)."""
         leaves = [*self.embeddings, *(record.outputs for layers in self.records.values() for record in layers)]
         gradients = torch.autograd.grad(scores, leaves, torch.eye(len(scores)),
                                         is_grads_batched=True)  # shape (P, 1, ...)

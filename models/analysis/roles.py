@@ -106,8 +106,7 @@ class KeyCounts:
         return best - FARTHEST, counts / max(1, self.looks)
 
     def syntactic(self) -> dict[Relation, tuple[ndarray, float]]:
-        """Returns relation -> (accuracy (L, H), accuracy of the best fixed distance), for relations with enough pairs.
-        """
+        """Returns relation -> (accuracy (L, H), that of the best fixed distance), for relations with enough pairs."""
         return {relation: (self.right[relation] / count, max(self.words[relation].values()) / count)
                 for relation, count in self.pairs.items() if count >= FEWEST}
 

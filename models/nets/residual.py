@@ -49,8 +49,7 @@ class Writes:
 
 
 def head_writes(attention: SelfAttention, outputs: Tensor, positions: Sequence[int]) -> Tensor:
-    """Returns what each head adds to the residual stream at P positions, (H, P, C): its slice of W_O times its output.
-    """
+    """Returns what each head adds to the residual stream at P positions, (H, P, C): output times slice of W_O."""
     slices = attention.output.weight.unflatten(1, (attention.heads, -1))  # shape (C, H, D)
     return torch.einsum("hpd, chd -> hpc", outputs[:, list(positions)], slices)
 

@@ -127,8 +127,7 @@ class Seq2Seq(Model):
         return self.decode(targets, self.encode(texts, interventions, records), interventions, records)
 
     def _dropped(self, x: Tensor, before: Tensor | None = None) -> Tensor:
-        """Returns x; in training with dropout on x - `before`, the part that a block added, or on x without `before`.
-        """
+        """Returns x; in training with dropout on x - `before`, the part that a block added, or on all of x."""
         if not (self.training and self.dropout):
             return x
         return functional.dropout(x, self.dropout) if before is None else \

@@ -165,8 +165,7 @@ class PairCorpus(Corpus):
         return self.buckets(first_of_each(self.pairs("validation")))
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """Returns `times` quarters of the validation texts, at most all; each text with its first target.
-        """
+        """Returns `times` quarters of the validation texts, at most all; each text with its first target."""
         return [as_batch(part, shape[0]) for shape, bucket in zip(self.shapes, self._validation, strict=True)
                 for part in bucket[:-(-len(bucket) * min(times, 4) // 4)].split(self.pairs_per_batch(shape))
                 if len(part)]
@@ -202,8 +201,7 @@ class PairCorpus(Corpus):
                 for shape, ids in zip(self.shapes, rows, strict=True)]
 
     def typical(self, count: int) -> tuple[Tensor, Tensor]:
-        """Returns padded training pairs: (count, limit) ids for the encoder and (count, target_limit) ids as targets.
-        """
+        """Returns padded training pairs: (count, limit) ids for the encoder and (count, target_limit) targets."""
         pairs = self.pairs("train")
         chosen = torch.randperm(len(pairs), generator=generator(1))[:count].tolist()
         buckets = self.buckets([pairs[i] for i in chosen])

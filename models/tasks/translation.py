@@ -79,8 +79,7 @@ class TranslationMetric(PairMetric):
     """BLEU of translations."""
 
     def evaluate(self, model: Seq2Seq) -> dict[str, Any]:
-        """Returns BLEU over all test sentences with all their translations as references, by beam search and greedily.
-        """
+        """Returns BLEU over all test sentences with all translations as references, by beam search and greedily."""
         texts, references = self.corpus.test()
         result: dict[str, Any] = {}
         for name, beam in (("bleu", BEAM), ("bleu_greedy", 1)):

@@ -91,8 +91,7 @@ def masses_of(model: Model, task: Task) -> dict[str, Any]:
 
 
 def cost(config: Config) -> dict[str, int]:
-    """Returns the cost of a model's attention scores, and for comparison the cost of the scores of softmax attention.
-    """
+    """Returns the cost of a model's attention scores, and for comparison that of the scores of softmax attention."""
     counts = dict.fromkeys(("score_parameters", "score_multiplications", "softmax_score_parameters",
                             "softmax_score_multiplications"), 0)
     plain = replace(config, attention="softmax", attention_width=0, heads=config.width // config.head_width)

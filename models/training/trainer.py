@@ -149,8 +149,7 @@ def validation_loss(model: Model, corpus: Corpus, times: int = 1) -> float:
 
 
 def faster_precision(device: torch.device) -> str:
-    """Returns the key of PRECISIONS whose matrix products are faster on this machine; timing takes a fifth of a second.
-    """
+    """Returns the key of PRECISIONS whose matrix products are faster here; timing takes a fifth of a second."""
     if device.type == "cuda":
         return "bfloat16"
     best = {}

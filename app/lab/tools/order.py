@@ -79,8 +79,7 @@ def scopes_of(lab: Lab) -> list[str]:
 
 
 def choice(lab: Lab, name: str, scope: str, before: AnyTrace) -> Choice:
-    """Returns the pruning orders of a model and a text; an unknown name chooses the first order, an unknown scope ALL.
-    """
+    """Returns the pruning orders of a model and a text; unknown names choose the first order, unknown scopes ALL."""
     scope = scope if scope in scopes_of(lab) else ALL
     kinds = [kind for kind in lab.kinds if scope in (ALL, kind.name)]
     addresses = tuple(address for kind in kinds for address in kind.addresses)

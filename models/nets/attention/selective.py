@@ -20,8 +20,7 @@ from models.nets.attention.softmax import Softmax
 
 
 def selection(scores: Tensor) -> Tensor:
-    """Returns S (B, N, N): how strongly query i masks key j for the queries after it; reads only head 0 of the scores.
-    """
+    """Returns S (B, N, N): how strongly query i masks key j for the queries after it; reads only head 0."""
     n = scores.shape[-1]
     # BOS and the token itself are protected; relu(-inf) = 0, so the causal mask needs no additional step.
     protected = torch.eye(n, dtype=torch.bool, device=scores.device)
