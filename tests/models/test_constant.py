@@ -84,17 +84,6 @@ def test_other_heads_of_a_constant_head_s_layer_are_unchanged(lab: StackLab):
     assert (abs(after.live["self"][1] - before.live["self"][1]).max() > 0.01) == sees_texts(lab)
 
 
-def test_slices_of_the_constant_matrices_sum_to_1(lab: StackLab):
-    """A text of n tokens uses the first n rows and columns, whose rows sum to 1."""
-    constant = lab.constant["self"]
-    for n in (1, 2, 5, 64, 127, 128):
-        intervention = lab.interventions(HeadPlan().constant("self", 1, 0), n)[1]
-        assert_close(intervention.constant, constant[1, :, :n, :n], **EXACTLY)
-        if lab.attention.is_distribution:
-            assert_close(intervention.constant.sum(-1), torch.ones(lab.shape["self"][1], n))
-    assert_close(constant.triu(1), torch.zeros_like(constant), **EXACTLY)
-
-
 @pytest.fixture(params=BIDIRECTIONAL)
 def bidirectional(request: pytest.FixtureRequest) -> StackLab:
     return make_lab(request.param, causal=False)
@@ -137,18 +126,6 @@ def test_shipped_masked_models_have_constant_heads_at_every_length(name: str):
             assert matrices.isfinite().all()
             if shipped.attention.is_distribution:
                 assert_close(matrices.sum(-1), torch.ones(matrices.shape[:-1]), rtol=1e-4, atol=1e-4)
-
-
-def test_a_bidirectional_constant_head_runs(bidirectional: StackLab):
-    """The weights are those of constant_of for the text's length, and rows of a distribution sum to 1."""
-    trace = trace_of(bidirectional, random_ids(1, N)[0], all_heads(bidirectional, constant=True))
-    weights = torch.tensor(trace.weights["self"])
-    rows = [torch.from_numpy(bidirectional.constant_of("self", layer, N, N)) for layer in range(LAYERS)]
-    expected = torch.stack(rows)
-    assert_close(weights, expected, **EXACTLY)
-    assert (weights.triu(1) > 0).any()
-    if bidirectional.attention.is_distribution:
-        assert_close(weights.sum(-1), torch.ones(*bidirectional.shape["self"], N))
 
 
 @either_way

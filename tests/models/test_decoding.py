@@ -12,8 +12,6 @@ from torch.testing import assert_close
 
 from models.generate.decoding import Decoder, can_decode
 from models.labs.stack import StackLab
-from models.nets.attention.base import Record
-from models.nets.attention.cache import EvictingCache
 from models.nets.config import Config
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
@@ -69,19 +67,6 @@ def test_without_budgets_it_is_the_forward_pass(attention, budgets):
     model, ids = model_of(attention), texts_of(3)
     logits = model.logits(decoded(Decoder(model, 3, N, budgets), ids))
     assert_close(logits, model.logits(model(ids)), rtol=1e-4, atol=1e-4)
-
-
-def test_carried_f_is_recomputed_f():
-    model, ids = model_of("selective"), texts_of(2)
-    records: list[Record] = []
-    model(ids, records=records)
-    assert all(record.mask.max() > 1 for record in records)  # F is large, so that budgets remove keys
-    decoder = Decoder(model, 2, N)
-    for i, column in enumerate(ids.unbind(1)):
-        decoder.step(column)
-        for memory, record in zip(decoder.caches, records, strict=True):
-            if i + 1 < N:  # the cached F for query i + 1
-                assert_close(memory.mask, record.mask[:, i + 1, :i + 1], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("attention", TYPES)
@@ -183,36 +168,6 @@ def test_a_plan_within_budgets():
     constant = lab.constant["self"].double().numpy()
     expected, _ = pruned_in_loops(lab.model, ids[0].tolist(), budgets, False, plan, constant)
     numpy.testing.assert_allclose(logits, expected, rtol=1e-3, atol=2e-3)
-
-
-def test_what_is_forgotten_stays_so_and_no_more_is_kept_than_allowed():
-    model, ids, budgets = model_of("selective"), texts_of(4), (12, 3, 30)
-    decoder = Decoder(model, 4, N, budgets)
-    before = [[set() for _ in range(4)] for _ in budgets]
-    for i, column in enumerate(ids.unbind(1)):
-        decoder.step(column)
-        for layer, (memory, budget) in enumerate(zip(decoder.caches, budgets, strict=True)):
-            for text, kept in enumerate(map(set, memory.kept().tolist())):
-                assert len(kept) == min(i + 1, budget)
-                assert {0, i, max(0, i - 1)} <= kept  # BOS, the token itself and the previous token
-                assert kept <= before[layer][text] | {i}
-                before[layer][text] = kept
-
-
-def test_texts_of_a_batch_do_not_touch_each_other():
-    model, ids = model_of("selective"), texts_of(5, 40)
-    together = decoded(Decoder(model, 5, 40, (7, 9, 6)), ids)
-    alone = torch.cat([decoded(Decoder(model, 1, 40, (7, 9, 6)), row[None]) for row in ids])
-    assert_close(together, alone, rtol=1e-4, atol=1e-4)
-
-
-def test_equal_f_forgets_the_oldest_but_bos():
-    cache = EvictingCache(1, 3)
-    for position in range(5):
-        keys = cache.extend("key", torch.full((1, 1, 1, 2), float(position)))
-        assert keys.shape[2] == min(position + 1, 3)
-    assert cache.kept().tolist() == [[0, 3, 4]]
-    assert sorted(keys[0, 0, :, 0].tolist()) == [0, 3, 4]
 
 
 @pytest.mark.parametrize("attention", TYPES)

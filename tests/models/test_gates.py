@@ -8,19 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from tiny import HEADS, LAYERS, WIDTH, address, all_heads, another_scale, make_model, random_ids, trace_of
+from tiny import HEADS, LAYERS, address, all_heads, another_scale, random_ids, trace_of
 from torch.testing import assert_close
 
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.nets.attention.base import Intervention
-from models.nets.attention.rotary import rotary_table
 from models.plan import HeadPlan
 
 N = 11
-D = WIDTH // HEADS
 EXACTLY = {"rtol": 0, "atol": 0}
 
 
@@ -64,19 +60,6 @@ def test_a_gate_is_a_factor_on_a_slice_of_w_o(lab: StackLab, layer: int, head: i
     gated = logits(lab, ids, HeadPlan().gate("self", layer, head, gate))
     assert_close(gated, with_scaled_slices(lab, {(layer, head): gate}, ids, HeadPlan()), rtol=1e-4, atol=1e-4)
     assert (gated - logits(lab, ids, HeadPlan())).abs().max() > 0.01
-
-
-@given(st.lists(st.floats(0, 1, width=32), min_size=HEADS, max_size=HEADS))
-def test_a_layer_is_linear_in_its_gates(gates: list[float]):
-    """The output of a layer is the sum over heads of gate times head contribution."""
-    module = make_model("selective").blocks[1].attention
-    x, rotary = torch.randn(1, N, WIDTH, generator=torch.Generator().manual_seed(1)), rotary_table(N, D)
-
-    def output(*values: float) -> torch.Tensor:
-        return module(x, rotary, Intervention(gate=torch.tensor(values)[:, None, None]))
-
-    alone = [output(*(float(head == other) for other in range(HEADS))) for head in range(HEADS)]
-    assert_close(output(*gates), sum(gate * out for gate, out in zip(gates, alone, strict=True)), rtol=1e-4, atol=1e-5)
 
 
 def test_norms_are_those_of_gated_outputs(lab: StackLab):

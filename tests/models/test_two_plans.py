@@ -3,7 +3,6 @@
 This holds for every attention type, plan and scale.
 """
 
-import math
 
 import numpy
 import pytest
@@ -78,16 +77,6 @@ def test_both_under_every_policy(attention: str, causal: bool):
         for plan in (HeadPlan(), all_heads(lab, gate=0.5), HeadPlan().constant("self", 1, 0),
                      all_heads(lab, constant=True, gate=0.5)):
             check(lab, prompt, HeadPlan(plan.heads, scale))
-
-
-def test_the_first_is_not_touched_by_the_second(lab: StackLab):
-    """With all heads pruned in the second trace, the first trace is unchanged. In the second trace the norm of every
-    attention output is 0."""
-    before, after = lab.run(lab.read(TEXT), [HeadPlan(), all_heads(lab, gate=0.0)])
-    assert_close(torch.tensor(before.norms["self"]), torch.tensor(run_prompt(lab, lab.read(TEXT)).norms["self"]),
-                 **NEARLY)
-    assert (before.norms["self"] > 0).any() and (after.norms["self"] == 0).all()
-    assert not math.isclose(before.loss, after.loss, rel_tol=1e-3)
 
 
 def test_traces_of_both_cannot_be_changed(lab: StackLab):
