@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tiny import OutageError, Stopping
 from torch.testing import assert_close
 
 from models.generate.sampling import generator
@@ -108,22 +109,11 @@ def make_model() -> Seq2Seq:
 PRUNING = Pruning("translation-softmax", ("encoder",), 0.5, steps=6)
 
 
-class OutageError(Exception):
-    """Simulates a machine that stops during a training."""
-
-
 def test_a_run_that_stops_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(prune_heads, "SAVE_EVERY", 0.0)
     whole = learn(PRUNING, make_model(), Copying(TASK), tmp_path / "whole")
-
-    class Stopping(Copying):
-        def batch(self, step: int, steps: int, seed: int) -> Pairs:
-            if step == 3:
-                raise OutageError
-            return super().batch(step, steps, seed)
-
     with pytest.raises(OutageError):
-        learn(PRUNING, make_model(), Stopping(TASK), tmp_path / "parts")
+        learn(PRUNING, make_model(), Stopping(Copying(TASK), 3), tmp_path / "parts")
     parts = learn(PRUNING, make_model(), Copying(TASK), tmp_path / "parts")
     assert_close(parts.state_dict(), whole.state_dict(), rtol=0, atol=0)
     assert (whole.log_a["encoder"] != prune_heads.INITIAL).all()

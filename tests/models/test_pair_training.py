@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tiny import OutageError, Stopping
 from torch.testing import assert_close
 
 import models
@@ -36,19 +37,10 @@ CPU = torch.device("cpu")
 EXACTLY = {"rtol": 0, "atol": 0}
 
 
-class OutageError(Exception):
-    """Simulates a machine that stops during a training."""
-
-
 class Backwards:
     """A task whose target is the reversed text; texts have several lengths."""
 
-    def __init__(self, stop_at: int | None = None) -> None:
-        self.stop_at = stop_at
-
     def batch(self, step: int, steps: int, seed: int) -> Batch:
-        if step == self.stop_at:
-            raise OutageError
         random = generator(seed, step)
         rows = torch.full((16, 2, N), PADDING)
         for row in range(16):
@@ -109,7 +101,7 @@ def test_training_that_stops_ends_the_same(dropout: float, terms: tuple, tmp_pat
     recipe = replace(RECIPE, muon=True, dropout=dropout, disagreement=terms)
     whole = train(recipe, Backwards(), tmp_path / "whole", 5, CPU)
     with pytest.raises(OutageError):
-        train(recipe, Backwards(stop_at=3), tmp_path / "parts", 5, CPU)
+        train(recipe, Stopping(Backwards(), 3), tmp_path / "parts", 5, CPU)
     parts = train(recipe, Backwards(), tmp_path / "parts", 5, CPU)
     assert_close(parts.state_dict(), whole.state_dict(), **EXACTLY)
     other = train(replace(recipe, dropout=0.0), Backwards(), tmp_path / "other", 5, CPU)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from oracles import selective
-from tiny import with_attention
+from tiny import OutageError, Stopping, with_attention
 from torch.testing import assert_close
 
 from models.generate.sampling import generator
@@ -42,20 +42,13 @@ CPU = torch.device("cpu")
 EXACTLY = {"rtol": 0, "atol": 0}
 
 
-class OutageError(Exception):
-    """Simulates a machine that stops during a training."""
-
-
 class Copying:
     """A task whose target, from the third token on, is the token before the previous one. It needs attention."""
 
-    def __init__(self, stop_at: int | None = None) -> None:
-        self.stop_at = stop_at
+    def __init__(self) -> None:
         self.steps: list[int] = []
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
-        if step == self.stop_at:
-            raise OutageError
         self.steps.append(step)
         tokens = torch.randint(1, V, (16, 6), generator=generator(seed, step))
         targets = tokens.roll(1, 1)
@@ -74,7 +67,7 @@ def save_always(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def stopped(recipe: Recipe, folder: Path, at: int, seed: int = 5, precision: str = "float32") -> None:
     with pytest.raises(OutageError):
-        train(recipe, Copying(stop_at=at), folder, seed, CPU, precision)
+        train(recipe, Stopping(Copying(), at), folder, seed, CPU, precision)
 
 
 def check_that_it_ends_the_same(recipe: Recipe, stops: list[int], folder: Path, precision: str = "float32") -> None:

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -21,6 +22,7 @@ from models.prompt import Prompt
 from models.storage.checkpoint import CARD_KEYS, write, write_json
 from models.tasks import TASKS
 from models.tasks.assignment import AssignmentReader
+from models.tasks.base import Batch
 from models.trace import Trace
 from models.training.recipes import Recipe
 
@@ -141,3 +143,22 @@ def prompt_of(ids: Tensor) -> Prompt:
 def trace_of(lab: StackLab, ids: Tensor, plan: HeadPlan = NO_INTERVENTION) -> Trace:
     """Returns the Trace of the prompt with these ids."""
     return run_prompt(lab, prompt_of(ids), plan)
+
+
+class OutageError(Exception):
+    """Simulates a machine that stops during a training."""
+
+
+class Stopping:
+    """A corpus whose training stops at a step."""
+
+    def __init__(self, corpus: Any, at: int) -> None:
+        self.corpus, self.at = corpus, at
+
+    def batch(self, step: int, steps: int, seed: int) -> Batch:
+        if step == self.at:
+            raise OutageError
+        return self.corpus.batch(step, steps, seed)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.corpus, name)
