@@ -40,15 +40,17 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTr
     before, after = caches.traces.find(first), caches.traces.find(second)
     if before is None or after is None:
         missing = [HeadPlan()] * (before is None) + [plan] * (after is None and bool(plan))
-        writes = _writes(lab) and before is None and not isinstance(prompt, TargetPrompt)
+        # a decoder's baseline pass begins with a beam search, unless the target is given
+        writes = before is None and not isinstance(prompt, TargetPrompt) and any(
+            kind.query_row == TARGET for kind in lab.kinds)
         if writes:
             serving.begin_long()
         passes = len(missing) * limits.passes_of(prompt) + (writes and limits.beam_passes_of(prompt))
         limits.spend(limits.PASSES, passes)
         with serving.computing_long() if writes else serving.computing(_is_light(lab, prompt)):
             text = lab.anchored(prompt if before is None else before.prompt)
-            traces: list[AnyTrace] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text,
-                                                                                                         missing))]
+            is_large = bytes_of_maps(lab.kinds, dict.fromkeys((TEXT, TARGET), len(prompt.ids))) > LARGE
+            traces: list[AnyTrace] = [*(lab.sketch if is_large else lab.run)(text, missing)]
         before = traces[0] if before is None else before
         if after is None or not plan:
             after = traces[-1] if plan else before
@@ -79,19 +81,8 @@ def _is_light(lab: Lab, prompt: Prompt) -> bool:
         kind.key_row == TEXT and kind.query_row == TEXT for kind in lab.kinds)
 
 
-def _writes(lab: Lab) -> bool:
-    """Returns True if a pass of the model begins with a beam search for the baseline translation."""
-    return any(kind.query_row == TARGET for kind in lab.kinds)
-
-
-def _is_large(lab: Lab, prompt: Prompt) -> bool:
-    n = len(prompt.ids)
-    return bytes_of_maps(lab.kinds, dict.fromkeys((TEXT, TARGET), n)) > LARGE
-
-
 def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) -> Layer:
-    """Returns the full attention maps of one layer. For a sketch this needs another forward pass; the maps are cached.
-    """
+    """Returns the full attention maps of one layer, cached; for a sketch this needs another forward pass."""
     if isinstance(seen, Trace):
         return seen.layer(kind, layer)
     plan = usable(lab, plan, seen.prompt)

@@ -34,8 +34,6 @@ def pairs(record: Record, term: str) -> Tensor:
         weights = record.live.float()
         return torch.einsum("bhnm, bgnm -> hg", weights, weights) / (weights.shape[0] * weights.shape[2])
     vectors = record.values if term == "sub" else record.outputs
-    if vectors is None:
-        raise ValueError("this record has neither values nor outputs")
     units = functional.normalize(vectors.float(), dim=-1)
     return torch.einsum("bhnd, bgnd -> hg", units, units) / (units.shape[0] * units.shape[2])
 

@@ -40,6 +40,10 @@ def content(view: View, tool: Tool) -> Content:
 def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
     """Returns key -> (label, what the numbers are, a function that finds the heads with their numbers)."""
     lab, measured = view.lab, measures.over_a_corpus(view.lab)
+
+    def by_text(name: str) -> Found:
+        return _by(view, measures.of_text(lab, view.before), name)
+
     offered: dict[str, tuple[str, str, Callable[[], Found]]] = {}
     if any(kind.query_row == kind.key_row for kind in lab.kinds):
         about = _("Mean weight on this pattern, this text.")
@@ -47,7 +51,7 @@ def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
     quick = bool(view.before.outputs) and measures.is_quick(lab, view.before.prompt)
     here = {"confidence": _("Largest weight of a query, this text."),
             **({"loss": _("Loss increase if pruned alone, this text, nats.")} if quick else {})}
-    offered |= {name: (_(MEASURES[name]), about, partial(_here, view, name)) for name, about in here.items()}
+    offered |= {name: (_(MEASURES[name]), about, partial(by_text, name)) for name, about in here.items()}
     corpus = measures.of_corpus(lab, measured)
     count = measured.get("sentences", 0)
     over = {"confidence": _("Largest weight of a query, {n} sentences.", n=count),
@@ -65,10 +69,6 @@ def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
 def _with_role(measured: dict[str, Any], key: str) -> Found:
     return [((role["kind"], role["layer"], role["head"]), role["share"])
             for role in measured["roles"] if role["role"] == key]
-
-
-def _here(view: View, name: str) -> Found:
-    return _by(view, measures.of_text(view.lab, view.before), name)
 
 
 def _by(view: View, measured: measures.Measured, name: str) -> Found:

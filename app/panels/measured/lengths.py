@@ -80,14 +80,11 @@ def _spreads(name: str, policy: str, by_length: dict[str, dict[str, Any]]) -> di
     result = {}
     for quantity in ("loss", "accuracy"):
         for n, values in by_length.items():
-            of_seeds = [value for metric in metrics for key in (f"{quantity}_by_length", f"{quantity}_by_events")
-                        if (value := metric.get(key, {}).get(_key(key, n))) is not None]
+            events = str((int(n) - 1) // 2)  # lengths of assignments are events of two tokens, without BOS
+            of_seeds = [value for metric in metrics for key, at in ((f"{quantity}_by_length", n),
+                                                                    (f"{quantity}_by_events", events))
+                        if (value := metric.get(key, {}).get(at)) is not None]
             chance = math.hypot(stdev(of_seeds) if len(of_seeds) > 1 else 0.0, values.get(f"{quantity}_error", 0.0))
             if chance:
                 result[quantity, int(n)] = chance
     return result
-
-
-def _key(metric: str, tokens: str) -> str:
-    """Returns the key of a length in a metric. For assignments, lengths are events of two tokens, without BOS."""
-    return str((int(tokens) - 1) // 2) if metric.endswith("events") else tokens

@@ -1,6 +1,6 @@
 """The frame of the pages that Streamlit draws, and the answer of the other pages to an event."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import streamlit as st
@@ -22,12 +22,6 @@ class Answer(NamedTuple):
     late: list[Callable[[], Part]]  # functions that compute the late components
 
 
-def _report(problems: Sequence[str]) -> None:
-    """Displays a message for each part of the opened link that could not be parsed."""
-    for problem in problems:
-        st.warning(literal(sentence(problem)))
-
-
 def in_one_column(draw: Callable[[], None]) -> None:
     """Displays a page that is drawn by Streamlit alone; reports invalid parts of the opened link first."""
     now = visit.current()
@@ -36,7 +30,8 @@ def in_one_column(draw: Callable[[], None]) -> None:
     with serving.drawing():
         header.draw()
         with st.container(key="place"):
-            _report(now.history.problems)
+            for problem in now.history.problems:
+                st.warning(literal(sentence(problem)))
             try:
                 draw()
                 now.channel.end()
