@@ -1,4 +1,4 @@
-"""Components that the browser displays, one function per component.
+"""Components that the browser displays; `mounting.Part` has the content of one.
 
 The only module of app/ that the components import is app.texts.
 """

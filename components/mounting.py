@@ -7,14 +7,13 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, ParamSpec
+from typing import Any
 
 from numpy import ndarray
 
 from app import texts
 from components import channel
-from components.channel import MAX_EVENTS
-from components.channel import OnEvent as OnEvent
+from components.channel import MAX_EVENTS, OnEvent
 from components.payload import pack
 
 FOLDER = Path(__file__).parent
@@ -33,7 +32,6 @@ export default component => {
 };
 """
 
-P = ParamSpec("P")
 Content = tuple[dict[str, Any], dict[str, ndarray]]  # content of a component: a JSON header, and arrays by name
 FIELD, ARRAY = "field", "array"
 Name = tuple[str, str]  # (FIELD, name of a field of the header) or (ARRAY, name of an array)
@@ -41,14 +39,18 @@ Name = tuple[str, str]  # (FIELD, name of a field of the header) or (ARRAY, name
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The content of one component of a page, before it is sent."""
+    """The content of one component of a page, before it is sent.
+
+    In the browser, the component of components/main.js displays it, with the style sheets in its folder.
+    """
 
     component: str  # name of the component, as in components/main.js
     key: str  # key of the component's mount on the page
     # header and arrays: see `pack`
     header: dict[str, Any]
     arrays: dict[str, ndarray] = field(default_factory=dict)
-    on_event: OnEvent | None = None  # called with each event of the component
+    # called with each event of the component, which the browser sends and which must be checked
+    on_event: OnEvent | None = None
 
     def payload(self, changes: Collection[Name] | None = None) -> bytes:
         """Returns a binary payload for the events route: everything, or only `changes`.
@@ -75,24 +77,6 @@ def _hash(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=8).digest()
 
 
-class Component(Generic[P]):
-    """A component. A call mounts it in the Streamlit page; `part` returns the content for the events route."""
-
-    def __init__(self, name: str, content: Callable[P, Content]) -> None:
-        self._name, self._content = name, content
-        functools.update_wrapper(self, content)
-
-    def __call__(self, *args: P.args, **named: P.kwargs) -> None:
-        """Mounts the component in the Streamlit page that is being generated."""
-        mount(self.part(*args, **named))
-
-    def part(self, *args: P.args, **named: P.kwargs) -> Part:
-        """Returns the part that a call with the same arguments would mount."""
-        header, arrays = self._content(*args, **named)
-        key, on_event = named["key"], named.get("on_event")
-        return Part(self._name, key, header, arrays, on_event)  # type: ignore[arg-type]  # every component takes both
-
-
 @functools.cache
 def _registered(name: str) -> Any:
     """Returns Streamlit's function that mounts a component. Notebooks use components without Streamlit."""
@@ -100,15 +84,6 @@ def _registered(name: str) -> Any:
 
     html = f'<div class="root" data-part="{name}"></div>'  # the component creates its elements inside this element
     return st.components.v2.component(f"attention_lab_{name}", html=html, js=_LOADER % {"name": name})
-
-
-def component(name: str) -> Callable[[Callable[P, Content]], Component[P]]:
-    """Returns a decorator that turns a function which returns content into a component.
-
-    The function has a parameter `key` and may have `on_event`. In the browser, the component `name` of
-    components/main.js displays the content, with the style sheets in the component's folder.
-    """
-    return functools.partial(Component, name)
 
 
 def mount(part: Part) -> None:

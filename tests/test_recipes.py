@@ -233,16 +233,6 @@ def test_a_page(tmp_path: Path):
 
 
 COMPONENT = {
-    "components/toy/__init__.py": '''
-"""A toy component."""
-from components.mounting import Content, component
-
-
-@component("toy")
-def toy(*, key: str, word: str) -> Content:
-    """Draws a word."""
-    return {"word": word}, {}
-''',
     "components/toy/toy.js": '''
 import { defineComponent } from '../runtime/component.js';
 import { make } from '../widgets/dom.js';
@@ -264,9 +254,9 @@ def test_a_component(tmp_path: Path):
     assert len(COMPONENT) == PROMISED["A component"]
     follow(tmp_path, COMPONENT)
     code = ("from components.library import source; from components.payload import unpack; "
-            "from components.toy import toy; "
+            "from components.mounting import Part; "
             "assert 'const create = ({ root }) => ({ word' in source() and 'p { margin: 0; }' in source(); "
-            "print(unpack(toy.part(key='one', word='<b>').payload())[0]['word'])")
+            "print(unpack(Part('toy', 'one', {'word': '<b>'}).payload())[0]['word'])")
     assert run(tmp_path, "-c", code).strip() == "<b>"
 
 

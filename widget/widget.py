@@ -20,7 +20,6 @@ from app.content.view import View
 from app.state.pages.selection import Selection
 from components import channel
 from components.channel import Channel
-from components.lab import lab as component
 from components.mounting import Part, answer
 from components.payload import pack
 from models import HeadPlan, Lab, Trace
@@ -161,8 +160,7 @@ class HeadsWidget(anywidget.AnyWidget):
         header |= {"model": picture.model(lab, lab.name), "tools": [each.entry for each in fitting], "tool": tool,
                    "pins": pins, "thing": choices.lab.thing, "text": None, "lesson": None,
                    "written": None if written is None else {"before": written, "after": None}}
-        part = component.part(key=f"lab-{index}", header=header, arrays=arrays | more | pinned,
-                              on_event=self._on_event)
+        part = Part("lab", f"lab-{index}", header, arrays | more | pinned, self._on_event)
         self._channel.listen(part.key, part.on_event)
         return part
 

@@ -12,7 +12,6 @@ from app.panels.page import frame, live
 from app.server import caches
 from app.state.lab_state import MATRIX, LabState
 from app.texts import _
-from components.findings import findings as component
 from components.mounting import Part
 from studies import claims
 from studies.claims import WORDS, Claim, Statement, verdict_file
@@ -30,7 +29,7 @@ def _parts(state: LabState, problems: Sequence[str], follows: bool = False, draw
     shown = _detail(key, stamp) | {"charts": _charts(key, stamp) if drawn else None, "follows": follows}
     header = _list(stamp) | {"open": shown, "problems": [_(problem) for problem in problems], "large": state.teach,
                               "matrix": matrix.table() | {"open": state.claim == MATRIX, "key": MATRIX}}
-    return [component.part(key="findings", header=header, on_event=events.on_findings)]
+    return [Part("findings", "findings", header, on_event=events.on_findings)]
 
 
 def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:

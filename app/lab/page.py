@@ -19,7 +19,6 @@ from app.server import caches
 from app.state import session, visit, visitor_models
 from app.state.lab_state import LabState
 from app.texts import _, sentence
-from components.lab import lab as component
 from components.mounting import Part
 from models import Lab, catalogue
 from models.labs.foreign import is_foreign
@@ -90,7 +89,7 @@ def _parts(view: View, problems: Sequence[str], waits: bool = True, follows: boo
         arrays["picture"] = numpy.frombuffer(prompt.seen, numpy.uint8)
     content["tool"], more = tools.content(view, thing_tools)
     content["pins"], pinned = tools.pinned(view, thing_tools)
-    return [component.part(key="lab", header=content, arrays=arrays | more | pinned, on_event=events.on_lab)]
+    return [Part("lab", "lab", content, arrays | more | pinned, events.on_lab)]
 
 
 def _model(opened: Lab) -> dict[str, Any]:

@@ -3,21 +3,19 @@
 import json
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy
 from numpy import ndarray
 
 from app.panels.measured import matrix
-from app.panels.page import lesson, live
+from app.panels.page import lesson
 from app.state import visit
 from app.state.lab_state import LabState
 from app.state.pages.training_view import TrainingView
 from app.texts import _, spelt
 from app.training import events, runs
 from components.mounting import Content, Part
-from components.training import training as component
 from learning.loop import HELD_OUT, SOME, baseline
 from learning.reader import READERS
 from learning.recipe import ATTENTION, MAX_HEADS, MAX_LAYERS, MAX_SEED, Recipe
@@ -29,12 +27,7 @@ from models.nets.attention import TYPES
 LEARNED, NEARLY = 0.98, 0.8  # accuracies from which a task counts as learned, or as mostly learned
 
 
-def page() -> None:
-    """Displays the page in the Streamlit script."""
-    live.draw(_parts)
-
-
-def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
+def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     runs.of_visit().seen = time.monotonic()
     past = visit.current().history
     content, arrays = contents(state.training, state.hides_answer)
@@ -42,10 +35,7 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     content |= {"problems": [_(problem) for problem in reasons if problem], "large": state.teach,
                 "undo": bool(past.past), "redo": bool(past.future),
                 "lesson": lesson.content(state, lesson.outcome(state))}
-    return [component.part(key="training", header=content, arrays=arrays, on_event=events.on_training)]
-
-
-answer = partial(live.answer, _parts)  # for the events route
+    return [Part("training", "training", content, arrays, events.on_training)]
 
 
 def contents(view: TrainingView, hides: bool = False) -> Content:

@@ -1,20 +1,27 @@
-"""The pages: one module per key of PAGES, named like the key, with a function `page`.
+"""The pages: one module per key of PAGES, named like the key, here or in the folder of a page with several modules.
 
-A module is in this folder or in a subfolder. Modules of pages do not import each other. The folder is not
-called `pages`, because Streamlit would treat its files as scripts.
+A module has `parts`, which returns the components of a state; or it has `page`, which draws the page, and `answer` if
+the events route can update the page without a run of the Streamlit script. Modules of pages do not import each other.
+The folder is not called `pages`, because Streamlit would treat its files as scripts.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pkgutil import walk_packages
 
-from app.panels.page import frame
-from app.state.lab_state import PAGES, LabState
+from app.panels.page import frame, live
+from app.state.lab_state import LAB, PAGES, TRAINING, LabState
 
 Answers = Callable[[LabState, Sequence[str]], frame.Answer | None]
 
-_NAMES = {module.name.rpartition(".")[2]: module.name for module in walk_packages(__path__, f"{__name__}.")}
+_NAMES = {LAB: "app.lab.page", TRAINING: "app.training.page", "results": "app.findings.page"} | {
+    module.name.rpartition(".")[2]: module.name for module in walk_packages(__path__, f"{__name__}.")}
 _MODULES = {page: import_module(_NAMES[page]) for page in PAGES}
-DRAW: dict[str, Callable[[], None]] = {page: module.page for page, module in _MODULES.items()}
-# the pages that the events route can update without a run of the Streamlit script: (state, problems) -> components
-ANSWERS: dict[str, Answers] = {page: module.ANSWER for page, module in _MODULES.items() if hasattr(module, "ANSWER")}
+DRAW: dict[str, Callable[[], None]] = {
+    page: module.page if hasattr(module, "page") else partial(live.draw, module.parts)
+    for page, module in _MODULES.items()}
+# the pages that the events route can update: (state, problems) -> components
+ANSWERS: dict[str, Answers] = {
+    page: module.answer if hasattr(module, "answer") else partial(live.answer, module.parts)
+    for page, module in _MODULES.items() if hasattr(module, "answer") or hasattr(module, "parts")}

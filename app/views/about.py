@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,9 @@ from app import texts
 from app.lab.tools import get
 from app.markdown import blocks
 from app.panels.choice import card
-from app.panels.page import live
 from app.state.handlers import lesson_events
 from app.state.lab_state import LabState
 from app.texts import _
-from components.guide import Row, Section, guide
 from components.library.citation import LINK, bibtex
 from components.mounting import Part
 from models import catalogue
@@ -27,11 +24,7 @@ MOST = 300  # characters of the text in the Python code
 TERM = re.compile(r"- \*\*(.+?)\*\*[:：] ?(.+)")
 
 
-def page() -> None:
-    live.draw(_parts)
-
-
-def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
+def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     sections = [_section(*part.split("\n", 1)) for part in
                 TEXT.read_text(encoding="utf-8").split(HEADING)[1:]]
     by_anchor = {section["anchor"]: section for section in sections}
@@ -41,23 +34,20 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     rows, damaged = _data()
     by_anchor["data"]["rows"] = rows
     by_anchor["citing"] |= {"rows": _sources(), "code": bibtex().replace(f",\n  url = {{{LINK}}}", "")}
-    return [guide.part(key="guide", sections=sections, problems=[_(problem) for problem in [*problems, *damaged]],
-                       on_event=lesson_events.on_start)]
+    header = {"sections": sections, "problems": [_(problem) for problem in [*problems, *damaged]]}
+    return [Part("guide", "guide", header, on_event=lesson_events.on_start)]
 
 
-ANSWER = partial(live.answer, _parts)
-
-
-def _section(title: str, body: str) -> Section:
-    """Returns a section; its anchor is the same in every language."""
-    parts = [_(block) for block in blocks(body)]
-    terms = [found for found in map(TERM.fullmatch, parts) if found]
+def _section(title: str, body: str) -> dict[str, Any]:
+    """Returns a section; its anchor is the same in every language. In texts, names are between asterisks."""
+    translated = [_(block) for block in blocks(body)]
+    terms = [found for found in map(TERM.fullmatch, translated) if found]
     return {"anchor": re.sub(r"\W+", "-", title.lower()), "title": _(HEADING + title).removeprefix(HEADING),
-            "texts": [part for part in parts if not TERM.fullmatch(part)], "code": "",
+            "texts": [part for part in translated if not TERM.fullmatch(part)], "code": "",
             "rows": [{"key": "", "term": found[1], "text": found[2]} for found in terms]}
 
 
-def _data() -> tuple[list[Row], list[str]]:
+def _data() -> tuple[list[dict[str, str]], list[str]]:
     """Returns the data sets of all cards, and a message for each card that cannot be read."""
     sources: dict[str, Any] = {}
     damaged: list[str] = []
@@ -70,7 +60,7 @@ def _data() -> tuple[list[Row], list[str]]:
             for source in sources.values()], damaged
 
 
-def _sources() -> list[Row]:
+def _sources() -> list[dict[str, str]]:
     """Returns each publication with the attention types that it introduced and that our models have."""
     titles: dict[str, dict[str, None]] = {}
     for entry in filter(None, map(catalogue.describe, catalogue.names())):

@@ -16,7 +16,6 @@ from app.state import session, visit, visitor_models
 from app.state.handlers import events
 from app.state.lab_state import LAB, LabState
 from app.texts import N_, _, sentence
-from components.models import models as component
 from components.mounting import Part
 from models import Lab
 from models.kind import TARGET, TEXT
@@ -85,17 +84,17 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     typed, hosted = st.session_state.get(_TYPED, ""), hub.access().hosted
     _repo, found, can_load = st.session_state.get(session.LOOKED, NOTHING)
     problem, busy = st.session_state.get(session.JOB_PROBLEM, ""), visit.current().job is not None
-    return [component.part(
-        key="models", **shelf.table(), problems=[sentence(each) for each in problems], busy=busy,
-        about=_("Open a model of transformers, like BERT, GPT-2, Llama, Qwen3, T5, Marian or ViT. Only "
-                "safetensors are read; a model's code is never run."),
-        label=_("Name or address on the Hub") if hosted else _("Name or address on the Hub, or a folder"),
-        help=_("This host opens the models below") if hosted else
+    return [Part("models", "models", shelf.table() | {
+        "problems": [sentence(each) for each in problems], "busy": busy,
+        "about": _("Open a model of transformers, like BERT, GPT-2, Llama, Qwen3, T5, Marian or ViT. Only "
+                   "safetensors are read; a model's code is never run."),
+        "label": _("Name or address on the Hub") if hosted else _("Name or address on the Hub, or a folder"),
+        "help": _("This host opens the models below") if hosted else
         _("A folder with config.json, model.safetensors and tokenizer.json"),
-        example=GROUPS[0][1][0], typed=typed, size=_(found) if can_load and not busy else "",
-        offered=requested.removeprefix(HUB) if requested.startswith(HUB) else typed,
-        errors=[sentence(each) for each in (problem, "" if can_load else found) if each and not busy],
-        groups=[] if busy or _lab() else [(_(title), names) for title, names in GROUPS], on_event=shelf.on_models)]
+        "example": GROUPS[0][1][0], "typed": typed, "size": _(found) if can_load and not busy else "",
+        "offered": requested.removeprefix(HUB) if requested.startswith(HUB) else typed,  # first text of the field
+        "errors": [sentence(each) for each in (problem, "" if can_load else found) if each and not busy],
+        "groups": [] if busy or _lab() else [(_(title), names) for title, names in GROUPS]}, on_event=shelf.on_models)]
 
 
 def _open(typed: str) -> None:

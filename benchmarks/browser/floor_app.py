@@ -14,9 +14,8 @@ import streamlit as st  # noqa: E402
 
 from app.content.picture import SIDE  # noqa: E402
 from app.server import serving  # noqa: E402
-from components.lab import lab  # noqa: E402
 from components.library import library  # noqa: E402
-from components.mounting import answering  # noqa: E402
+from components.mounting import Part, answering, mount  # noqa: E402
 from components.payload import lower_triangle  # noqa: E402
 from models.thumbnails import encoded, thumbnails  # noqa: E402
 
@@ -42,9 +41,9 @@ def body(n: int, layers: int, many: int, causal: bool) -> None:
               "marks": {}, "model": {"name": "floor", "title": "floor", "kind": "next"}, "thing": "head", "text": None,
               "tools": [{"key": "head.looks", "thing": "head", "question": "", "term": ""}],
               "tool": {"key": "head.looks", "view": "used", "views": ["used"]}}
-    lab(key="lab", header=header, on_event=lambda event: flip(), arrays={
+    mount(Part("lab", "lab", header, {
         "tiles.self": lower_triangle(tiles) if causal else tiles,
-        **({} if n <= SIDE else {"rows.self": encoded(maps[:, :, n - 1])})})
+        **({} if n <= SIDE else {"rows.self": encoded(maps[:, :, n - 1])})}, lambda event: flip()))
 
 
 def flip() -> None:

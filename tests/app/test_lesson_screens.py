@@ -36,7 +36,7 @@ def payload(state: LabState) -> dict[str, Any]:
     with visit.use(now):
         texts.speak(state.language)
         now.history.do(state)
-        (part,) = training_page._parts(state, []) if state.page == TRAINING else page._parts(page.present(state), [])
+        (part,) = training_page.parts(state, []) if state.page == TRAINING else page._parts(page.present(state), [])
     texts.speak(texts.ENGLISH)
     arrays = {name: values.tolist() for name, values in part.arrays.items() if name.startswith("tool.")}
     return part.header | {"arrays": arrays}

@@ -209,7 +209,7 @@ def test_a_visitor_who_leaves_the_page_stops_the_training(now: Visit, monkeypatc
     now.history.do(replace(now.history.present, training=TrainingView(LONG)))
     act(now, {"type": "train"})
     run = begun(now.trainings.runs[LONG])
-    page._parts(now.history.present, [])
+    page.parts(now.history.present, [])
     assert not run.is_over
     now.trainings.seen -= runs.LEFT_SECONDS  # as if the last request of the page were that long ago
     assert ended(run).state == STOPPED and children() == []

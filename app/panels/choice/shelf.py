@@ -7,7 +7,6 @@ from app.state import session, visit
 from app.state.handlers import events
 from app.state.lab_state import LAB
 from app.texts import _
-from components.models import Row
 from models import catalogue
 from models.info import ModelInfo
 from models.storage.checkpoint import CheckpointError
@@ -26,7 +25,7 @@ def table() -> dict[str, Any]:
             "present": session.history().present.model}
 
 
-def _rows(known: list[ModelInfo], tasks: list[str]) -> list[Row]:
+def _rows(known: list[ModelInfo], tasks: list[str]) -> list[dict[str, Any]]:
     """Returns a row per attention type, in the order of the catalogue but softmax first."""
     types: dict[str, list[ModelInfo]] = {"Softmax": []}
     for entry in sorted(known, key=lambda entry: bool(entry.base)):

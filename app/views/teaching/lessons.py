@@ -1,35 +1,26 @@
 """The page Lessons: all lessons, with the steps that the visitor has completed."""
 
 from collections.abc import Sequence
-from functools import partial
+from typing import Any
 
-from app.panels.page import live
 from app.state import visit
 from app.state.handlers import lesson_events
 from app.state.lab_state import LabState
 from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import Lesson, Place
 from app.texts import _
-from components.lessons import Card, lessons
 from components.mounting import Part
 
 
-def page() -> None:
-    live.draw(_parts)
-
-
-def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
+def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     every = lesson_files.lessons()
     counts = [len(lesson.steps) for lesson in every]
     following = next((lesson.key for lesson in every if _left(lesson)), "")  # only its button is filled
-    return [lessons.part(
-        key="lessons", about=_("{n} lessons of {least} to {most} steps. Your text and plan come back afterwards.",
-                               n=len(counts), least=min(counts), most=max(counts)),
-        cards=[_card(number, lesson, lesson.key == following) for number, lesson in enumerate(every, 1)],
-        problems=[_(problem) for problem in problems], on_event=lesson_events.on_lessons)]
-
-
-ANSWER = partial(live.answer, _parts)
+    return [Part("lessons", "lessons", {
+        "about": _("{n} lessons of {least} to {most} steps. Your text and plan come back afterwards.",
+                   n=len(counts), least=min(counts), most=max(counts)),
+        "cards": [_card(number, lesson, lesson.key == following) for number, lesson in enumerate(every, 1)],
+        "problems": [_(problem) for problem in problems]}, on_event=lesson_events.on_lessons)]
 
 
 def _places(lesson: Lesson) -> list[Place]:
@@ -42,7 +33,8 @@ def _left(lesson: Lesson) -> list[Place]:
     return [place for place in _places(lesson) if place not in visit.current().ticked]
 
 
-def _card(number: int, lesson: Lesson, follows: bool) -> Card:
+def _card(number: int, lesson: Lesson, follows: bool) -> dict[str, Any]:
+    """Returns the card of a lesson, whose button opens the step `to`; `next` fills it."""
     places, left = _places(lesson), _left(lesson)
     done = len(places) - len(left)
     effort = _("About {n} minutes", n=lesson.minutes)

@@ -4,10 +4,9 @@ tests/app/test_opening.py tests the numbers in its sentences.
 """
 
 from collections.abc import Sequence
-from functools import partial
+from typing import Any
 
 from app import compute
-from app.panels.page import live
 from app.server import serving
 from app.state.handlers import lesson_events
 from app.state.lab_state import LabState
@@ -15,16 +14,11 @@ from app.state.lessons.lesson_files import ORDER, lesson
 from app.state.link import opened_by
 from app.texts import _, spelt
 from components.mounting import Part
-from components.start import Button, Way, start
 from models import HeadPlan
 from models.plan import Address
 
 
-def page() -> None:
-    live.draw(_parts)
-
-
-def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
+def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     first = opened_by(None)
     lab = serving.load(first.model)
     head = first.selection.kind, first.selection.layer, first.selection.head
@@ -37,20 +31,18 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     assert old is not None and new is not None  # the text has a next word
     token = int(new.top()[0])
     was, now = (f"{float(each.distribution[token]):.0%}" for each in (old, new))
-    return [start.part(
-        key="start", title=_("What does a model look at before it answers?"),
-        about=" ".join(map(_, problems)) or _("A small language model guesses the next word."),
-        words=[{"text": text, "weight": round(float(weight), 4)}
-               for text, weight in zip(spelt(before.tokens), row, strict=True)],
-        answer=spelt([new.names[token]])[0],
-        chance=_("{now} likely, was {was}", now=now, was=was) if plan else _("{now} likely", now=now),
-        pruned=bool(plan), says=_says(head, plan, [old.names[int(old.top()[0])].strip(), new.names[token].strip()], was,
-                                      now, float(row.max()), layers * heads),
-        buttons=_buttons(plan, *pruned), ways=_ways(plan), large=state.teach,
-        on_event=lesson_events.on_start)]
-
-
-ANSWER = partial(live.answer, _parts)
+    return [Part("start", "start", {
+        "title": _("What does a model look at before it answers?"),
+        "about": " ".join(map(_, problems)) or _("A small language model guesses the next word."),
+        "words": [{"text": text, "weight": round(float(weight), 4)}  # the weight that the head gives it at the end
+                  for text, weight in zip(spelt(before.tokens), row, strict=True)],
+        "answer": spelt([new.names[token]])[0],
+        "chance": _("{now} likely, was {was}", now=now, was=was) if plan else _("{now} likely", now=now),
+        "pruned": bool(plan),  # the weights are then drawn as computed and not used
+        "says": _says(head, plan, [old.names[int(old.top()[0])].strip(), new.names[token].strip()], was, now,
+                      float(row.max()), layers * heads),
+        "buttons": _buttons(plan, *pruned),  # the last one is the one to press
+        "ways": _ways(plan), "large": state.teach}, on_event=lesson_events.on_start)]
 
 
 def _says(head: Address, plan: HeadPlan, answers: list[str], was: str, now: str, most: float, heads: int) -> str:
@@ -65,15 +57,15 @@ def _says(head: Address, plan: HeadPlan, answers: list[str], was: str, now: str,
              share=f"{most:.0%}", word=answers[1])
 
 
-def _buttons(plan: HeadPlan, head: HeadPlan, layer: HeadPlan) -> list[Button]:
+def _buttons(plan: HeadPlan, head: HeadPlan, layer: HeadPlan) -> list[dict[str, Any]]:
     if not plan:
         return [{"name": _("Switch this head off"), "event": {"type": "plan", "plan": str(head)}}]
-    back: list[Button] = [{"name": _("Put it back"), "event": {"type": "plan", "plan": ""}}]
-    further: Button = {"name": _("Switch the whole layer off"), "event": {"type": "plan", "plan": str(layer)}}
+    back = [{"name": _("Put it back"), "event": {"type": "plan", "plan": ""}}]
+    further = {"name": _("Switch the whole layer off"), "event": {"type": "plan", "plan": str(layer)}}
     return back if plan == layer else [*back, further]
 
 
-def _ways(plan: HeadPlan) -> list[Way]:
+def _ways(plan: HeadPlan) -> list[dict[str, Any]]:
     first = lesson(ORDER[0])
     return [{"title": _("Lesson 1: {title}", title=_(first.title)),
              "line": _("{n} minutes, from the beginning", n=first.minutes), "event": {"type": "lesson"}},
