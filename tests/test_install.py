@@ -47,8 +47,7 @@ def indexes(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def torch_lines(root: Path, index: str) -> str:
-    """Returns the lines of requirements.txt about torch and package indexes, with `index` in place of PyTorch's index.
-    """
+    """Returns the lines of requirements.txt about torch and package indexes, with `index` for PyTorch's index."""
     lines = (root / REQUIREMENTS).read_text().splitlines()
     return "\n".join(line.replace(pytorch(root), index) for line in lines if line.startswith(("torch==", "--")))
 

@@ -38,8 +38,7 @@ def names() -> list[str]:
 
 
 def is_known(name: str, text: str) -> bool:
-    """Returns whether Streamlit's code contains the name, completely or as a template such as `stBaseButton-${kind}`.
-    """
+    """Returns whether Streamlit's code contains the name, whole or as a template such as `stBaseButton-${kind}`."""
     whole = re.escape(name)
     prefix = re.escape(name.split("-")[0])
     return bool(re.search(rf"[`\"'.\[ ]{whole}(?![\w-])", text) or "-" in name and re.search(rf"`{prefix}-\$\{{", text))

@@ -23,8 +23,7 @@ OTHER_FAMILY = "assignment-softmax"
 
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Copies the files that the pages read, with three models, and clears all caches. Returns the folder of the copy.
-    """
+    """Copies the files that the pages read, with three models, and clears all caches. Returns the copy's folder."""
     root = tmp_path / "models"
     for name in (DAMAGED, SOUND, OTHER_FAMILY):
         shutil.copytree(checkpoint.CHECKPOINTS / name, root / "checkpoints" / name)

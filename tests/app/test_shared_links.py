@@ -35,8 +35,7 @@ def _github(text: str) -> str:
 
 
 def _android(text: str) -> str:
-    """Finds a link by android.util.Patterns.WEB_URL: characters of a path and a query, and a word boundary at the end.
-    """
+    """Finds a link by android.util.Patterns.WEB_URL: characters of path and query, a word boundary at the end."""
     return re.search(r"https://[\w.-]+(?:[/?#](?:[\w;/?:@&=#~.+!*'(),$-]|%[a-fA-F0-9]{2})*)?(?:\b|$|^)", text)[0]
 
 

@@ -318,8 +318,7 @@ def test_a_term_has_one_translation(language):
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_translation_names_controls_as_they_are(language):
-    """If a text names a control between stars, such as *Prune*, the translation has the translated label between stars.
-    """
+    """If a text names a control between stars, such as *Prune*, its translation names the translated label so."""
     labels = {english: forms(entry)[-1] for entry, english in texts_of(language)}
     wrong = [(name, labels[name], forms(entry)[-1]) for entry, english in texts_of(language)
              for name in re.findall(r"(?<!\*)\*([A-Z][^*]*)\*(?!\*)", english)

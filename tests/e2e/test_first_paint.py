@@ -83,8 +83,7 @@ def test_the_style_is_there_before_the_first_element(browser: Browser, address: 
 
 @pytest.mark.parametrize("change", ["element.remove()", "element.textContent = 'b { color: red }'"])
 def test_a_page_without_the_style_or_with_an_older_one_gets_it(browser: Browser, address: str, change: str):
-    """Without app/host.py the page lacks the style; a page that is open during an update of the app has an older one.
-    """
+    """Without app/host.py the page lacks the style; a page that is open during an update has an older one."""
     context = browser.new_context()
     context.add_init_script("document.addEventListener('DOMContentLoaded', () => {"
                             "  const element = document.getElementById('attention-lab-style');"

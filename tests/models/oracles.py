@@ -173,8 +173,7 @@ def logits(module, x: Tensor) -> Tensor:
 
 
 def layer_weights(module, x: Tensor) -> Tensor:
-    """Returns the attention weights (B, H, N, N) over the visible keys in float64: relu² over its divisor, or softmax.
-    """
+    """Returns the attention weights (B, H, N, N) over the visible keys in float64: relu² by its divisor, or softmax."""
     n = x.shape[1]
     future = torch.full((n, n), module.causal, dtype=torch.bool).triu(1)
     if divisor(module, n) is not None:

@@ -168,8 +168,7 @@ def test_attribution_of_an_imported_model_sums_to_the_logit(name: str):
 
 
 def test_attribution_of_gpt2_against_hooks():
-    """The attribution equals plain hooks on transformers' eager model. LayerNorm's mean and deviation are held
-    fixed."""
+    """The attribution equals plain hooks on transformers' eager model, LayerNorm's mean and deviation held fixed."""
     lab, eager = lab_of("gpt2"), eager_of("gpt2")
     prompt = lab.read("The cat sat on the mat.")
     inputs: list[Tensor] = []

@@ -36,8 +36,7 @@ def made(count: int, noise: float, more: str = "") -> tuple[list[str], list[list
 @pytest.mark.parametrize("noise", [0.02, 0.3])
 @pytest.mark.parametrize("more", ["", " long long"])
 def test_sentences_have_the_corpus_score_as_their_mean(noise: float, more: str):
-    """The mean over sentences is the corpus BLEU, for translations that are too short (brevity penalty) and too long.
-    """
+    """The mean over sentences is the corpus BLEU, if translations are too short (brevity penalty) or too long."""
     found, references = made(200, noise, more)
     values = sentences.values_of(*sentences.counts_of(found, references))
     assert values.mean() == pytest.approx(bleu(found, references)[0], abs=1e-9)

@@ -187,8 +187,7 @@ def test_eight_threads_share_one_load(folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_finished_models_card_has_the_digests_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The card stores the digests of the model's files, so that other weights are not mistaken for the measured ones.
-    """
+    """The card has the digests of the model's files, so that other weights are not mistaken for the measured ones."""
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
     monkeypatch.setattr(release, "CONSTANT_TEXTS", 4)
     (tmp_path / "log.txt").write_text("step 50 loss 1.0 rate 1e-3 seconds 60 left 0\n")

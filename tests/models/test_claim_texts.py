@@ -149,8 +149,7 @@ def test_texts_are_read_of_the_trainings_that_have_the_number(made: Made):
 
 
 def test_a_card_does_not_hide_the_per_text_results_of_a_short_training(made: Made):
-    """Per-text results of a short training are used even if a card with as many steps has the released model's metric.
-    """
+    """Per-text results of a short training are used even if a card with as many steps has the released model's."""
     made.card("stories-softmax", {"perplexity": 40.0}, other_seeds={})
     made.seeds("stories-softmax", [{"perplexity": 41.0, "text_losses": [1.0, 2.0]}])
     assert made.evidence.metrics("stories-softmax") == {1200: {0: {"perplexity": 40.0, "text_losses": [1.0, 2.0]}}}

@@ -283,8 +283,7 @@ def by_text(name: str) -> bool:
     pytest.param(name, marks=() if name in ("stories-dense", "masked-softmax") else pytest.mark.verify)
     for name in filter(by_text, sorted(FIRST | {"stories-dense", "masked-softmax"}))])
 def test_some_texts_are_measured_again(name: str, tokens: Path):
-    """One model of each task, measured again on 16,384 held-out tokens, gives the stored loss, accuracy and entropies.
-    """
+    """A model of each task, measured again on 16,384 held-out tokens, gives the stored loss, accuracy, entropies."""
     lab, task = models.load(name), task_of(name, cache=tokens)
     read = store.read(name, "length")["readings"]["trained"]
     (length, written), longest = next(iter(read.items())), max(map(int, read))

@@ -50,8 +50,7 @@ def opus(tmp_path: Path) -> tuple[ForeignLab, dict[str, int]]:
 
 
 def test_opus_reads_tokens_of_its_vocabulary(opus: tuple[ForeignLab, dict[str, int]]):
-    """A piece that the vocabulary lacks becomes the unknown token. The positions of all tokens in the text are right.
-    """
+    """A piece that the vocabulary lacks becomes the unknown token. The positions of all tokens are right."""
     lab, vocabulary = opus
     prompt = lab.read("The cat saw a dog.")
     assert [prompt.ids[-1], prompt.ids[0]] == [vocabulary["</s>"], vocabulary["▁The"]]

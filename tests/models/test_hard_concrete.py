@@ -186,8 +186,7 @@ def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypa
 
 
 def test_removed_heads_are_gates_of_0():
-    """Without the slices of W_O of some heads the model gives the same result as with gates of 0, to the last digits.
-    """
+    """Without the slices of W_O of some heads the model gives the same result as with gates of 0, to the last digit."""
     torch.manual_seed(1)
     config = PairConfig("softmax", TASK.vocabulary, 32, 2, 4, trained_length=64)
     model = Seq2Seq(config, embedding_std=1.0).eval().requires_grad_(False)

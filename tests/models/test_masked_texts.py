@@ -103,8 +103,7 @@ def test_batches_are_decided_by_three_numbers(counting: Make):
 
 
 def test_mixed_lengths(counting: Make):
-    """All lengths are about equally frequent, each step has one length, and all steps have the same number of tokens.
-    """
+    """All lengths are about equally frequent, each step has one length, and all steps have as many tokens."""
     task = counting(lengths=MIXED)
     shapes = [tuple(task.batch(step, 400, 0).tokens.shape) for step in range(400)]
     assert {math.prod(shape) for shape in shapes} == {TOKENS}
@@ -213,8 +212,7 @@ def test_measure_of_chance(counting: Make):
 
 
 def test_the_same_tokens_are_hidden_at_every_length(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """The hidden tokens have the same positions in the stretch at every length. Another draw selects other
-    positions."""
+    """The hidden tokens have the same positions in the stretch at every length. Another draw has other positions."""
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH, 100))
     task = counting()
 

@@ -140,8 +140,7 @@ def test_the_split_is_by_the_sentence_alone(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_tokenizer_knows_training_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Letters that occur only in held-out pairs are not in the vocabulary. The tokenizer is trained on both
-    languages."""
+    """Letters of held-out pairs only are not in the vocabulary. The tokenizer is trained on both languages."""
     splits = {"train": [("the cat", "die Katze")] * 5, "validation": [("zyzzyva", "Zyzzyva")] * 9,
               "test": [("qoph", "Qoph")] * 9}
     monkeypatch.setattr("models.tasks.translation.read_pairs", lambda _: splits)

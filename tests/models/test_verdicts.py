@@ -94,8 +94,7 @@ def test_a_longer_training_may_contradict_what_does_not_hold():
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("texts", [0.02, 0.2, 0.5, 1.0, 2.0, 20.0])
 def test_seeds_and_texts_together_err_once_in_twenty_at_most(count: int, texts: float):
-    """At the limit the error rate is about 5% at most, whether seeds or texts vary more. All seeds use the same
-    texts."""
+    """At the limit the error rate is about 5% at most, whether seeds or texts vary more; seeds share the texts."""
     random = numpy.random.default_rng(5)
     drawn = random.standard_normal((20_000, count)) * count**0.5 + texts * random.standard_normal((20_000, 1))
     estimates = (of_values(row, texts=texts) for row in drawn.tolist())
@@ -195,8 +194,7 @@ def test_a_statement_and_its_contrary_have_opposite_outcomes(samples, limit: flo
 
 @given(budgets, numbers, st.floats(0, 5))
 def test_a_larger_limit_is_easier(samples, limit: float, more: float):
-    """With one training length, a larger limit never makes a statement harder to confirm. With several lengths it
-    can."""
+    """With one training length, a larger limit never makes a statement harder to confirm; with several it can."""
     one = dict(list(samples.items())[:1])
     order = {NO: 0, UNCLEAR: 1, YES: 2, UNKNOWN: 3}
     assert order[below("", one, limit).outcome] <= order[below("", one, limit + more).outcome]
