@@ -29,7 +29,7 @@ def inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: Fa
     """Inspects a folder in a child process; returns if its files can be read within the limits."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", MODULE, str(folder), str(root), *_limits()],
+            [sys.executable, "-m", MODULE, str(folder), str(root), *map(str, (PROCESSOR_SECONDS, MEMORY, OUTPUT))],
             cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env={**os.environ, **QUIET})
         try:
             late = not _wait(process, cancelled)
@@ -41,10 +41,6 @@ def inspect(folder: Path, root: Path, cancelled: Callable[[], bool] = lambda: Fa
         problem = _problem(process.returncode, late, out.read(OUTPUT), errors.read(OUTPUT).decode(errors="replace"))
     if problem:
         raise problem
-
-
-def _limits() -> list[str]:
-    return [str(PROCESSOR_SECONDS), str(MEMORY), str(OUTPUT)]
 
 
 def _wait(process: subprocess.Popen[bytes], cancelled: Callable[[], bool]) -> bool:

@@ -61,7 +61,7 @@ def compare(model: Any, reader: TextReader,
     before = stateless.snapshot(model)
     try:
         expected = model(**short.inputs, output_attentions=True)
-        expected_long = None if long is None else _last_states(model, long.inputs)
+        expected_long = None if long is None else answer_of(model.base_model(**long.inputs))
     except Exception as error:  # an unusual config can raise any exception here
         raise refuse("does not run", version=version(), why=why(error)) from error
     stateless.isolate(stateless.restore(before))
@@ -85,7 +85,7 @@ def compare(model: Any, reader: TextReader,
     check_close(kind, answer, answer_of(expected))
     if long is not None:
         with during(_Survey(long.sizes, kind)):
-            check_close(kind, _last_states(model, long.inputs), expected_long)
+            check_close(kind, answer_of(model.base_model(**long.inputs)), expected_long)
     again, second = _survey(model, short)
     if not torch.equal(second, answer) or any(not torch.equal(a, b) for name, maps in survey.maps.items()
                                               for a, b in zip(maps, again.maps[name], strict=True)):
@@ -212,11 +212,6 @@ def _body(model: Any, reader: TextReader, tried: Probe, sites: Mapping[nn.Module
             check_close(model.config.model_type, model(**tried.inputs).logits, answer[:, [1, -1]])
             return body
     return None
-
-
-def _last_states(model: Any, inputs: Mapping[str, Any]) -> Tensor:
-    """Returns the last hidden states; the logits for an encoder-decoder whose body is the model itself."""
-    return answer_of(model.base_model(**inputs))
 
 
 def answer_of(result: Any) -> Tensor:

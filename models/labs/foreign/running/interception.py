@@ -48,7 +48,8 @@ class _Product(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (),
                            kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
-        if func in SOFTMAX and args[0].ndim > 2 and _dim(args, kwargs) in (-1, args[0].ndim - 1):
+        if func in SOFTMAX and args[0].ndim > 2 and kwargs.get("dim", args[1] if len(args) > 1 else None) in (
+                -1, args[0].ndim - 1):
             return self.softmax(args[0], lambda: func(*args, **kwargs))
         before = args[:1] if func is torch.einsum else ()  # einsum's equation comes before the tensors
         given: Any = args[len(before)] if len(args) > len(before) else None
@@ -245,7 +246,3 @@ def _factors(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
         return args[0], args[1]
     named = dict(zip(("input", "batch1", "batch2"), args, strict=False)) | kwargs if func in SUMS else {}
     return (named["batch1"], named["batch2"]) if named else None
-
-
-def _dim(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return kwargs.get("dim", args[1] if len(args) > 1 else None)
