@@ -5,6 +5,7 @@ Steps of both models alternate on the same batches, so that other load on the ma
 
 import statistics
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,13 @@ class Training:
         return time.perf_counter() - began
 
 
+def summary(ratios: Sequence[float]) -> dict[str, Any]:
+    """Returns the median and quartiles of the ratios, and all ratios. The verdicts use the ratios of the blocks."""
+    first, median, third = statistics.quantiles(ratios, n=4)
+    return {"median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)],
+            "blocks": [round(ratio, 4) for ratio in ratios]}
+
+
 def training_speed(data: Path, runs: Path) -> dict[str, Any]:
     """Returns the ratio of steps per second to softmax's steps per second, over BLOCKS blocks of one step per model."""
     recipe, corpus = RECIPES[PLAIN], task_of(PLAIN, data, runs).corpus
@@ -57,8 +65,6 @@ def training_speed(data: Path, runs: Path) -> dict[str, Any]:
         torch.compiler.reset()
         plain, compared = Training(PLAIN, precision), Training(name, precision)
         ratios = [plain.seconds(batch) / compared.seconds(batch) for batch in batches][UNTIMED:]
-        first, median, third = statistics.quantiles(ratios, n=4)
-        rows.append({"name": name, "median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)],
-                     "blocks": [round(ratio, 4) for ratio in ratios]})
+        rows.append({"name": name} | summary(ratios))
     return {"against": PLAIN, "blocks": len(batches) - UNTIMED, "shape": list(shape), "precision": precision,
             "rows": rows}

@@ -46,12 +46,6 @@ def events(draw: random.Random, number: int) -> Iterator[dict[str, Any]]:
             yield {"key": "lab", "type": kind, **head, **gate, "sequence": number}
 
 
-def measure(address: str, processes: Sequence[int], visitors: int, every: float, seconds: float,
-            training: bool = False) -> dict[str, Any]:
-    """Returns p50, p95 and maximum of the milliseconds of an event, the processor time per event, and the errors."""
-    return asyncio.run(_measure(address, processes, visitors, every, seconds, training))
-
-
 def on_new_host(visitors: int, balanced: bool, every: float = 3.0, seconds: float = 60.0,
                 training: bool = False) -> dict[str, Any]:
     """Starts the app and returns the row of `measure`."""
@@ -62,11 +56,12 @@ def on_new_host(visitors: int, balanced: bool, every: float = 3.0, seconds: floa
         else:
             address = stack.enter_context(serve())
             processes = [server_of(address)]
-        return measure(address, processes, visitors, every, seconds, training)
+        return asyncio.run(measure(address, processes, visitors, every, seconds, training))
 
 
-async def _measure(address: str, processes: Sequence[int], visitors: int, every: float,
-                   seconds: float, training: bool) -> dict[str, Any]:
+async def measure(address: str, processes: Sequence[int], visitors: int, every: float,
+                  seconds: float, training: bool) -> dict[str, Any]:
+    """Returns p50, p95 and maximum of the milliseconds of an event, the processor time per event, and the errors."""
     times: list[float] = []
     errors: list[str] = []
     one_by_one, begin = asyncio.Semaphore(2), asyncio.Barrier(visitors + 1)

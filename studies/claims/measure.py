@@ -5,7 +5,6 @@ gated units under other scale policies, the effect of a factor on relu², and sp
 """
 
 import math
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -36,7 +35,7 @@ from models.training.trainer import precision_for, train
 from studies import seeds, store
 from studies.claims.sources.normalisation import SIDES
 from studies.claims.sources.synthesizer import AGAINST, TEXTS, TIMED, TOKENS
-from studies.pace import training_speed
+from studies.pace import summary, training_speed
 
 FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # factors on the scores; powers of two alone would cause no rounding
 DISCOUNT = 0.75  # amount subtracted from each count of a pair (absolute discounting; Ney, Essen and Kneser 1994)
@@ -177,13 +176,6 @@ def block_ratio(numerator: Callable[[], float], denominator: Callable[[], float]
     """Returns the total seconds of `numerator` divided by the total seconds of `denominator`, over alternating runs."""
     seconds = [(numerator(), denominator()) for _ in range(pairs)]
     return sum(first for first, _ in seconds) / sum(second for _, second in seconds)
-
-
-def summary(ratios: Sequence[float]) -> dict[str, Any]:
-    """Returns the median and quartiles of the ratios, and all ratios. The verdicts use the ratios of the blocks."""
-    first, median, third = statistics.quantiles(ratios, n=4)
-    return {"median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)],
-            "blocks": [round(ratio, 4) for ratio in ratios]}
 
 
 def fused() -> Transformer:

@@ -51,12 +51,10 @@ def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
         curve = evidence.card(name).get("curve", {})
         points += [{"name": name, "x": step, "seed": 0, "value": loss}
                    for step, loss in zip(curve.get("step", ()), curve.get("validation_loss", ()), strict=True)]
-    if not points:
-        return None
     last = {point["name"]: point for point in points}
-    return Chart("lines", points, message("loss on the validation split, nats"), message("steps of training"),
-                 alt=listed((message("{name} after {steps:,} steps {loss:.3f}", name=point["name"], steps=point["x"],
-                                     loss=point["value"]) for point in last.values()), "; "))
+    return tables.chart("lines", points, message("loss on the validation split, nats"), (
+        message("{name} after {steps:,} steps {loss:.3f}", name=point["name"], steps=point["x"], loss=point["value"])
+        for point in last.values()), message("steps of training"))
 
 
 def sweep(family: str) -> list[dict[str, str]]:

@@ -3,7 +3,7 @@
 import math
 import statistics
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from models.messages import N_, listed, message, plural_message
@@ -165,12 +165,14 @@ def lines(rows: Sequence[tuple[str, Mapping[int, Samples]]], steps: int = 0) -> 
             for seed, value in samples.get(steps, {}).items()]
 
 
-def chart(kind: str, points: Sequence[Mapping[str, Any]], title: str, each_point: str, across: str = "",
+def chart(kind: str, points: Sequence[Mapping[str, Any]], title: str, alt: str | Iterable[str], across: str = "",
           rule: tuple[float, str] | None = None, form: str = ".4~r") -> Chart | None:
-    """Returns a chart whose text alternative is the template `each_point` for each point; None without points."""
-    names = [field for _, field, _, _ in string.Formatter().parse(each_point) if field]
-    alt = listed((message(each_point, **{name: point[name] for name in names}) for point in points), "; ")
-    return Chart(kind, [dict(point) for point in points], title, across, rule, alt, form) if points else None
+    """Returns a chart; None without points. Its text alternative is `alt`: texts, or a template for each point."""
+    if isinstance(alt, str):
+        names, template = [field for _, field, _, _ in string.Formatter().parse(alt) if field], alt
+        alt = (message(template, **{name: point[name] for name in names}) for point in points)
+    return Chart(kind, [dict(point) for point in points], title, across, rule, listed(alt, "; "), form) \
+        if points else None
 
 
 def best_budget(all_samples: Sequence[Samples]) -> int:

@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from models.messages import N_, listed, message
+from models.messages import N_, message
 from studies import per_text
 from studies.claims import commands, tables
 from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
 from studies.claims.sources.synthesizer.translated import bleu, bleus
-from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.statement import Claim, Statement
 from studies.claims.verdict import UNKNOWN, Check, Samples, below, by_error, differences, median_below, of_values
 from studies.pace import PLAIN
 
@@ -105,13 +105,12 @@ def _slower(evidence: Evidence) -> Statement:
             for name, row in measured.items()]
     points = [{"name": name, "value": value, "which": which} for name, row in measured.items() for value, which in (
         (row["median"], message("median")), *((quartile, message("quartiles")) for quartile in row["quartiles"]))]
-    chart = Chart("dots", points, message("steps per second / plain's"),
-                  rule=(1.0, message("equal")),
-                  alt=listed(
-        (message("{name} {value:.2f}", name=name, value=row["median"]) for name, row in measured.items()), "; "))
+    chart = tables.chart("dots", points, message("steps per second / plain's"),
+                         (message("{name} {value:.2f}", name=name, value=row["median"])
+                          for name, row in measured.items()), rule=(1.0, message("equal")))
     return judged(
         "disagreement-slower",
         message("{values} (steps per second / plain's)", values=tables.each([
             (name, f"{row['median']:.2f}") for name, row in measured.items()])),
         of_values(slowed, 0), checks, rows or [{"term": tables.NOTHING, "source": tables.NOTHING}],
-        chart if points else None, commands.measured("training_speed"), share=LEAST)
+        chart, commands.measured("training_speed"), share=LEAST)

@@ -136,8 +136,9 @@ def _longer(evidence: Evidence) -> Statement:
         for n, values in losses[name].items()}} for name, theirs in zip(MODELS, ("31.65", "58.82"), strict=True)]
     points = [{"name": TITLES[name], "x": n, "seed": 0, "value": round(math.exp(statistics.fmean(values)), 3)}
               for name in MODELS for n, values in losses[name].items() if values]
-    chart = Chart("lines", points, message("perplexity"), message("tokens"), alt=listed(
-        (message("{name}, {n} tokens: {value:.1f}", name=p["name"], n=p["x"], value=p["value"]) for p in points), "; "))
+    chart = tables.chart("lines", points, message("perplexity"), (
+        message("{name}, {n} tokens: {value:.1f}", name=p["name"], n=p["x"], value=p["value"]) for p in points),
+                         message("tokens"))
     return judged(
         "gated-longer",
         message("perplexity at {n} tokens: {values}", n=LONGER[-1], values=tables.each([
@@ -145,8 +146,7 @@ def _longer(evidence: Evidence) -> Statement:
             for name, by_length in losses.items() if by_length[LONGER[-1]]])),
         of_texts([-value for value in less(LONGER[-1])]),
         [below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER], rows,
-        chart if points else None,
-        f"python -m studies.corpus.lengths {' '.join(MODELS)}\npython -m studies.claims", repeated=REPEATED)
+        chart, f"python -m studies.corpus.lengths {' '.join(MODELS)}\npython -m studies.claims", repeated=REPEATED)
 
 
 def _studies(evidence: Evidence) -> dict[str, dict[str, Any]]:
@@ -183,8 +183,6 @@ def _losses(evidence: Evidence, name: str, n: int) -> Sequence[float]:
 
 
 def _dots(points: list[dict[str, Any]], title: str, form: str, rule: tuple[float, str] | None = None) -> Chart | None:
-    if not points:
-        return None
-    alt = listed((message("{name}, {which}: {value}", name=p["name"], which=p["which"], value=f"{p['value']:.3g}")
-                  for p in points), "; ")
-    return Chart("dots", points, title, rule=rule, form=form, alt=alt)
+    return tables.chart("dots", points, title, (
+        message("{name}, {which}: {value}", name=p["name"], which=p["which"], value=f"{p['value']:.3g}")
+        for p in points), rule=rule, form=form)

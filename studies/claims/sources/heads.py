@@ -18,7 +18,7 @@ from studies.bootstrap import error
 from studies.claims import commands, tables
 from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
-from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.statement import Claim, Statement
 from studies.claims.verdict import Estimate, below, by_error, deciding, of_one_training, of_values
 
 MODELS = ("translation-softmax", "stories-softmax", "stories-selective", "masked-softmax")
@@ -68,14 +68,15 @@ def _few(evidence: Evidence) -> Statement:
                N_("seed"): str(run["seed"]), "BLEU": f"{run['bleu']:.2f}"} for run in controls), *rows]
     points = [{"name": "BLEU", "x": sum(run["heads_left"].values()), "seed": run["seed"], "value": run["bleu"]}
               for run in (*controls, *runs)]
-    chart = Chart("lines", points, "BLEU", message("heads of the encoder left"), alt=listed(
-        (message("{n} heads BLEU {bleu}", n=point["x"], bleu=point["value"]) for point in points), "; "))
+    chart = tables.chart("lines", points, "BLEU", (
+        message("{n} heads BLEU {bleu}", n=point["x"], bleu=point["value"]) for point in points),
+                         message("heads of the encoder left"))
     return judged(
         "heads-few", message("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
         of_values(behind, 1, _sentence_error(evidence)),
         [of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
                                  LOST, _sentence_error(evidence)))],
-        rows, chart if points else None,
+        rows, chart,
         commands.learned([ENCODER], (*controls, *runs), f"python -m studies.generated.sentences {PRUNED}"),
         lost=LOST)
 

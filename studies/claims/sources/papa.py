@@ -8,7 +8,7 @@ from statistics import fmean, variance
 import numpy
 from scipy.stats import norm, rankdata
 
-from models.messages import N_, listed, message
+from models.messages import N_, message
 from studies.claims import tables
 from studies.claims.contrast import judged, largest
 from studies.claims.evidence import Evidence
@@ -107,13 +107,10 @@ def _drop_chart(studies: Sequence[Study]) -> Chart | None:
     points = [{"name": study.title, "x": count / study.heads, "value": round(value, 4), "seed": seed}
               for study in studies for count in study.counts
               for seed, value in enumerate(study.mean_drop_by_seed(LEARNED, count))]
-    if not points:
-        return None
-    alt = listed((message("{name}: {value}", name=study.title,
-                          value=_percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies), "; ")
-    return Chart("lines", points, message("relative drop, mean of the tasks"),
-                 message("share of constant heads"),
-                 (AVERAGE, message("source, all heads constant")), alt, ".0%")
+    return tables.chart("lines", points, message("relative drop, mean of the tasks"), (
+        message("{name}: {value}", name=study.title, value=_percent(study.mean_drop_by_seed(LEARNED, study.heads)))
+        for study in studies), message("share of constant heads"),
+                        (AVERAGE, message("source, all heads constant")), ".0%")
 
 
 def _drop(study: Study, tasks: Sequence[Task], scores: Sequence[tuple[float, ...]],
@@ -209,10 +206,8 @@ def _most(evidence: Evidence, studies: Sequence[Study], shown: Sequence[Study]) 
                "value": round(value, 4), "which": study.title}
               for study in studies for task in study.tasks.values()
               for value in task.drops(LEARNED, study.heads, study.heads)]
-    chart = Chart("dots", points, message("relative drop with all heads constant"),
-                  rule=(MOST, message("maximum in the paper")),
-                  alt=listed((message("{name} {value:.1%}", name=point["name"], value=point["value"])
-                              for point in points), "; "), form=".0%") if points else None
+    chart = tables.chart("dots", points, message("relative drop with all heads constant"), N_("{name} {value:.1%}"),
+                         rule=(MOST, message("maximum in the paper")), form=".0%")
     rows = [{N_("model"): study.title, N_("task"): message(task.title), N_("source"): message("20% at most"),
              N_("here"): _percent(task.drops(LEARNED, study.heads, study.heads))}
             for study in shown for task in study.tasks.values()]
@@ -249,10 +244,9 @@ def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: 
     """Returns a chart of mean drops with one point per probe; `rows` are (model, intervention, drops)."""
     points = [{"name": model, "value": round(value, 4), "which": which} for model, which, values in rows
               for value in values]
-    alt = listed((message("{name}, {which}: {value}", name=model, which=which, value=_percent(values))
-                  for model, which, values in rows), "; ")
-    return Chart("dots", points, message("relative drop, mean of the tasks"), rule=(limit, rule), alt=alt,
-                 form=".0%") if points else None
+    return tables.chart("dots", points, message("relative drop, mean of the tasks"), (
+        message("{name}, {which}: {value}", name=model, which=which, value=_percent(values))
+        for model, which, values in rows), rule=(limit, rule), form=".0%")
 
 
 def _paired(study: Study) -> list[float]:
@@ -303,12 +297,11 @@ def _better(studies: Sequence[Study]) -> Statement:
         rows.append({"model": message("rank correlation of {n} trainings", n=ranking.trainings),
                      "parameters": tables.NOTHING, "mean score without changes": f"{ranking.rank:.2f}",
                      "relative drop with all heads constant": message("p = {chance:.2f}", chance=ranking.chance)})
-    chart = Chart("scatter", [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
-                              for study, quality, drop in ranking.points], message("relative drop with all heads "
-                                                                                   "constant"),
-                  message("mean score without changes"), alt=listed((
-                      message("{name}: {score:.3f}, {drop:.1%}", name=study.title, score=quality, drop=drop)
-                      for study, quality, drop in ranking.points), "; "), form=".0%") if ranking.points else None
+    points = [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
+              for study, quality, drop in ranking.points]
+    chart = tables.chart("scatter", points, message("relative drop with all heads constant"), (
+        message("{name}: {score:.3f}, {drop:.1%}", name=study.title, score=quality, drop=drop)
+        for study, quality, drop in ranking.points), message("mean score without changes"), form=".0%")
     return judged(
         "papa-better",
         tables.NOTHING if check.outcome == UNKNOWN else message(

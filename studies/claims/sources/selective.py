@@ -166,9 +166,9 @@ def _accuracies(measured: Mapping[str, Mapping[str, Any]], title: str, chance: f
     points = [{"name": name, "value": round(study["accuracy"] + sign * 1.645 * study["accuracy_error"], 4),
                "which": which} for name, study in measured.items() for which, sign in (
                    (message("here"), 0), (message("90% interval"), -1), (message("90% interval"), 1))]
-    alt = listed((message("{name} {value:.1%}", name=message(name), value=study["accuracy"])
-                  for name, study in measured.items()), "; ")
-    return Chart("dots", points, title, rule=(chance, message("chance")), form=".0%", alt=alt) if points else None
+    return tables.chart("dots", points, title, (
+        message("{name} {value:.1%}", name=message(name), value=study["accuracy"]) for name, study in measured.items()),
+                        rule=(chance, message("chance")), form=".0%")
 
 
 def _share(measured: Mapping[str, Any] | None) -> str:

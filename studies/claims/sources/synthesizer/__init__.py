@@ -6,7 +6,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from models.messages import N_, listed, message
+from models.messages import N_, message
 from models.training.recipes import RECIPES
 from studies import per_text
 from studies.claims import commands, tables
@@ -124,9 +124,9 @@ def _ratio_chart(over: Mapping[str, Samples], names: tuple[str, ...]) -> Chart |
         return None
     points = tables.dots([(TITLES[name], _ratio(name), over[name]) for name in names])
     best = tables.best_budget([over[name] for name in names])
-    alt = listed((message("{kind} {ours}, source {theirs:.3f}", kind=TITLES[name], theirs=_ratio(name),
-                          ours=tables.cell(over[name].get(best, {}), ".3f")) for name in names), "; ")
-    return Chart("dots", points, message("perplexity / softmax's"), rule=(1.0, "softmax"), alt=alt)
+    return tables.chart("dots", points, message("perplexity / softmax's"), (
+        message("{kind} {ours}, source {theirs:.3f}", kind=TITLES[name], theirs=_ratio(name),
+                ours=tables.cell(over[name].get(best, {}), ".3f")) for name in names), rule=(1.0, "softmax"))
 
 
 def _stories(*names: str) -> list[str]:
@@ -249,12 +249,11 @@ def _speed(evidence: Evidence) -> Statement:
                   "{median:.3f} ({low:.3f} to {high:.3f})", median=row["median"], low=row["quartiles"][0],
                   high=row["quartiles"][1])}
              for row in rows]
-    chart = Chart("dots", [{"name": _place(row), "value": value, "which": which} for row in rows for value, which in (
-        (row["median"], message("median")), (row["quartiles"][0], message("quartiles")),
-        (row["quartiles"][1], message("quartiles")))],
-        message("time of random / time of softmax"), rule=(1.0, message("equal")),
-        alt=listed((message("{name} {value:.2f}", name=_place(row), value=row["median"]) for row in rows), "; ")) \
-        if rows else None
+    points = [{"name": _place(row), "value": value, "which": which} for row in rows for value, which in (
+        (row["median"], message("median")), *((quartile, message("quartiles")) for quartile in row["quartiles"]))]
+    chart = tables.chart("dots", points, message("time of random / time of softmax"), (
+        message("{name} {value:.2f}", name=_place(row), value=row["median"]) for row in rows),
+                         rule=(1.0, message("equal")))
     return judged(
         "synthesizer-speed",
         message("{values} (time of random / softmax's)", values=tables.each([
