@@ -31,9 +31,10 @@ SIZES = {"small": (96, 2), "middle": (192, 4), "large": (224, 5)}
 # further sizes, added because the statement about better models was open; named WIDTHxLAYERS
 SIZES |= {f"{width}x{layers}": (width, layers) for width, layers in (
     (64, 1), (64, 2), (96, 1), (96, 3), (128, 2), (128, 3), (160, 2), (160, 3))}
-# attention types that are trained in the middle size
+# attention types that are trained in the middle size; statements are about the Synthesizers
 SYNTHESIZERS = ("random", "dense", "dense-softmax", "random-softmax")
-NAMES = ("middle", "small", *SYNTHESIZERS, "large", *(name for name in SIZES if "x" in name))
+TYPES = (*SYNTHESIZERS, "selective")  # selective: the queries before a query vote, in the order of the text
+NAMES = ("middle", "small", *SYNTHESIZERS, "large", *(name for name in SIZES if "x" in name), "selective")
 MOMENTS = {"middle": (100, 300, STEPS), "small": (300, STEPS), "large": (300, STEPS)}  # steps of the stored checkpoints
 WEIGHTS, NUMBERS = "model.safetensors", "moment.json"
 
@@ -42,7 +43,7 @@ def recipe_of(name: str) -> Recipe:
     """Returns the recipe of an encoder; `name` is one of NAMES."""
     recipe = RECIPES["masked-softmax"]
     width, layers = SIZES.get(name, SIZES["middle"])
-    attention = name if name in SYNTHESIZERS else "softmax"
+    attention = name if name in TYPES else "softmax"
     return replace(recipe, steps=STEPS, learning_rate=RATE, compiled=COMPILED,
                    config=replace(recipe.config, width=width, layers=layers, attention=attention))
 

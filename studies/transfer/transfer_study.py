@@ -179,16 +179,15 @@ def main() -> None:
     """Runs the command."""
     parser = argparse.ArgumentParser(prog="python -m studies.transfer.transfer_study", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("moments", nargs="*", choices=[[], *MODELS.values()], metavar="MOMENT",
-                        help=f"any of {', '.join(MODELS.values())}; all by default")
+    parser.add_argument("moments", nargs="*", choices=[[], *encoders.ALL], metavar="MOMENT",
+                        help=f"any of {', '.join(encoders.ALL)}; {', '.join(MODELS.values())} by default")
     parser.add_argument("--tasks", nargs="+", choices=[*CORPORA], default=[*CORPORA], metavar="TASK",
                         help=f"any of {', '.join(CORPORA)}; all by default")
     parser.add_argument("--share", type=float, default=1.0, help="of the usual number of texts; less for a quick look")
     add_folder_options(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # one thread, because another order of summation would give other probes
-    share = f" --share {arguments.share:g}" if arguments.share != 1 else ""
-    command = "python -m studies.transfer.transfer_study" + share
+    command = parser.prog + (f" --share {arguments.share:g}" if arguments.share != 1 else "")
     try:
         for moment in arguments.moments or MODELS.values():
             done = measure(moment, arguments.runs, arguments.data, arguments.share, arguments.tasks)

@@ -35,7 +35,7 @@ def test_only_what_is_compared_differs():
         same = {key: value for key, value in vars(recipe).items() if key != "config"}
         assert same == {key: value for key, value in vars(middle).items() if key != "config"}
         changed = {key for key, value in vars(recipe.config).items() if value != getattr(middle.config, key)}
-        assert changed <= ({"attention"} if name in encoders.SYNTHESIZERS else {"width", "layers"})
+        assert changed <= ({"attention"} if name in encoders.TYPES else {"width", "layers"})
         assert Transformer(recipe.config).longest in (None, LENGTH)
     assert len({encoders.recipe_of(name).config for name in encoders.NAMES}) == len(encoders.NAMES)
 
