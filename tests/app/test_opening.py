@@ -36,7 +36,7 @@ def test_the_first_sentence_says_what_the_head_does():
     assert [word["weight"] for word in page["words"]] == pytest.approx(row.tolist(), abs=1e-4)
     most = max(page["words"], key=lambda word: word["weight"])
     assert (most["text"].strip(), page["answer"].strip()) == ("ball", answer(HeadPlan())[0]) == ("ball", "ball")
-    assert f"Head 5 of layer 3 gives {row.max():.0%} of its attention to *ball*" in page["says"]
+    assert f"head 5 of layer 3 gives {row.max():.0%} of its attention to *ball*" in page["says"]
     assert page["chance"] == f"{answer(HeadPlan())[1]:.0%} likely" == "66% likely" and not page["pruned"]
     assert [button["event"] for button in page["buttons"]] == [{"type": "plan", "plan": str(HEAD)}]
 

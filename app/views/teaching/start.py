@@ -52,8 +52,8 @@ def _says(head: Address, plan: HeadPlan, answers: list[str], was: str, now: str,
     if plan:
         return _("The answer stays *{answer}*, less surely: {was} → *{now}*. {n} other heads still look back.",
                  answer=answers[1], was=was, now=now, n=heads - 1)
-    return _("It looks back with {n} *heads*, which weigh its words. Head {head} of layer {layer} gives {share} of its "
-             "attention to *{word}*. What if we switch this head off?", n=heads, head=head[2] + 1, layer=head[1] + 1,
+    return _("Of its {n} *heads*, one is shown: head {head} of layer {layer} gives {share} of its attention to "
+             "*{word}*. Darker is more. What if we switch it off?", n=heads, head=head[2] + 1, layer=head[1] + 1,
              share=f"{most:.0%}", word=answers[1])
 
 
