@@ -20,8 +20,8 @@ export function drawStrings(drawing, draws) {
     const node = nodeOf(drawing, row); // of the looking word, if the line to the answer is above it
     const isLowest = row === places.rows.find(({ keys }) => keys === words.row);
     const all = places.words.map(({ x }, j) => ({ j, x, y: row.dots, ...(j === shown.query ? node : null) }));
-    // the answer stands further to the right
-    const dots = all.filter(({ x, j }) => shown.row[j] >= SHOWN && (isLowest || !line || x < places.x + 8));
+    const isFree = ({ x }) => isLowest || !line || x < places.x + 8; // the answer stands further to the right
+    const dots = all.filter(dot => shown.row[dot.j] >= SHOWN && isFree(dot));
     if (scope === 'head') {
       const { constant, gate } = view.heads[row.kind][row.layer][head];
       const tile = { x: row.xs[head], y: row.bottom };
@@ -39,7 +39,7 @@ export function drawStrings(drawing, draws) {
         marks.mark(`dot ${j}`, 'circle', { class: 'dot', cx: px(x), cy: px(y), r: 4.5, style });
       }
       const looking = node || shown.queries === words.row ? all[shown.query] : null;
-      if (looking)
+      if (looking && isFree(looking))
         marks.mark('looks', 'circle', { class: 'ring', cx: px(looking.x), cy: px(looking.y), r: node ? 9 : 6.5 });
     }
   }

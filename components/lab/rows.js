@@ -25,7 +25,7 @@ export function drawWordDots(drawing) {
     if (row.keys !== words.row) continue;
     const tinted = row === chosen && shown.used && shown.row;
     boxes.forEach(({ x }, j) => {
-      const isOver = x > end && row !== chosen && row !== lowest; // the answer stands there
+      const isOver = x > end && row !== lowest; // the answer stands there
       if (!isOver && (!tinted || shown.row[j] < SHOWN)) small.push({ x, y: row.dots });
     });
   }
