@@ -34,7 +34,7 @@ SIZES |= {f"{width}x{layers}": (width, layers) for width, layers in (
 # attention types that are trained in the middle size; statements are about the Synthesizers
 SYNTHESIZERS = ("random", "dense", "dense-softmax", "random-softmax")
 TYPES = (*SYNTHESIZERS, "selective")  # selective: the queries before a query vote, in the order of the text
-NAMES = ("middle", "small", *SYNTHESIZERS, "large", *(name for name in SIZES if "x" in name), "selective")
+NAMES = ("middle", "small", *TYPES, "large", *(name for name in SIZES if "x" in name))
 MOMENTS = {"middle": (100, 300, STEPS), "small": (300, STEPS), "large": (300, STEPS)}  # steps of the stored checkpoints
 WEIGHTS, NUMBERS = "model.safetensors", "moment.json"
 

@@ -36,7 +36,7 @@ class Verdict:
         p, q: one-sided p-value of the word, raised for added seeds, and the same corrected for all statements.
         parts: table rows with value, limits and p-values of each part.
         value, low, high: the primary contrast and its 90% interval, in `unit`; None if not measured.
-        bound, is_limit, is_least: margin or limit of the contrast, in `unit`; `is_least`: a limit for smaller values.
+        bound, is_limit, is_least: margin or limit of the contrast, in `unit`; `is_least`: values must be above it.
         unit: unit of these numbers; empty for none.
     """
 

@@ -41,7 +41,7 @@ def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
         "pruned": bool(plan),  # the weights are then drawn as computed and not used
         "says": _says(head, plan, [old.names[int(old.top()[0])].strip(), new.names[token].strip()], was, now,
                       float(row.max()), layers * heads),
-        "buttons": _buttons(plan, *pruned),  # the last one is the one to press
+        "buttons": _buttons(plan, *pruned),  # the last one is filled
         "ways": _ways(plan), "large": state.teach}, on_event=lesson_events.on_start)]
 
 
