@@ -42,13 +42,8 @@ export function createAnswer(state) {
   const others = row();
   const list = make('ol.options', ...[...rows, others].map(({ element }) => element));
   const vector = make('p.vector');
-  const unknown = make(
-    'div.unknown',
-    make('span.serif', { textContent: '?' }),
-    make('span', { textContent: _('Guess first.') }),
-    make('button.button.small', { textContent: _('Show the answer') }),
-  );
-  unknown.lastChild.onclick = () => state.guess(null);
+  const reveal = make('button.button.small', { textContent: _('Show the answer'), onclick: () => state.guess(null) });
+  const unknown = make('div.unknown', make('span.serif', { textContent: '?' }), reveal);
   const key = createPictureKey();
   const element = make('section.answer', { 'aria-label': _("The model's answer") });
   element.append(line, list, vector, unknown, key.element);

@@ -1,6 +1,7 @@
 // The inspector below the picture: tabs that name the selection, the state of the selected heads, the drawing of the open
 // tool, and the tools as questions.
 
+import { wordNames } from '../core/attention/words.js';
 import { scopeName } from '../core/head_state.js';
 import { formatShare, shortHead } from '../core/stage/sentences.js';
 import { firstTool, openTool, SCOPES, settingOf, THINGS, thingOfTool } from '../core/stage/tools.js';
@@ -155,8 +156,8 @@ export function createInspector(state) {
       thing: thingOfTool(key),
       dark: state.dark,
       wide: wide.open,
-      queries: data.tokens[kind.queries],
-      keys: data.tokens[kind.keys],
+      queries: wordNames(data.tokens[kind.queries]),
+      keys: wordNames(data.tokens[kind.keys]),
       setting: (setting, value) => settingOf(value, state.waiting(), `${name}.${setting}`),
       set: (setting, value) => send({ type: 'set', name: `${name}.${setting}`, value }),
     };
@@ -293,7 +294,7 @@ function tabName(thing, data, now) {
     case 'all':
       return { text: _('All heads') };
     case 'word':
-      return { text: _('Word'), word: data.tokens[kind.queries][now.look] ?? '' };
+      return { text: _('Word'), word: wordNames(data.tokens[kind.queries])[now.look] ?? '' };
     default: {
       const rows = data.answer?.rows;
       if (!rows?.length) return { text: _('Answer') };

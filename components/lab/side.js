@@ -1,5 +1,6 @@
 // The inspector's left column: state and output of the selected heads, or the facts of the word or of the answer.
 
+import { wordNames } from '../core/attention/words.js';
 import { pressedState, scopeName, selectedStates } from '../core/head_state.js';
 import { formatShare } from '../core/stage/sentences.js';
 import { SCOPES } from '../core/stage/tools.js';
@@ -118,7 +119,7 @@ function wordFacts(data, now) {
     nodes.push(big(`${changed ? `${share(old)} → ` : ''}${share(loss)}`));
     nodes.push(grey(_('Its chance after the words before; loss {loss} nats.', { loss: loss.toFixed(2) })));
   }
-  return { name: sentence(_('Word {word}'), { word: wordElement(words[now.look] ?? '') }), nodes };
+  return { name: sentence(_('Word {word}'), { word: wordElement(wordNames(words)[now.look] ?? '') }), nodes };
 }
 
 function answerFacts(data) {

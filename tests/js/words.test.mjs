@@ -6,6 +6,7 @@ import {
   joinsPrevious,
   nextWord,
   wordGaps,
+  wordNames,
 } from '../../components/core/attention/words.js';
 import { pageData } from '../../components/core/page_data.js';
 import { setLanguage } from '../../components/core/texts.js';
@@ -16,6 +17,20 @@ test('parts of one word stand together', () => {
   assert.deepEqual(wordGaps(['start', 'x=', '1', 'x=?']), [false, true, true, true]);
   assert.deepEqual(wordGaps(['start', 'a', ' little', '[MASK]', '.']), [false, true, true, true, false]);
   assert.deepEqual(wordGaps([]), []);
+});
+
+test('a later piece of a word is named with dots', () => {
+  assert.deepEqual(wordNames(['start', 'G', 'estern', ' war', '.']), ['start', 'G', '…estern', ' war', '.']);
+  assert.deepEqual(wordNames(['start', 'x=', '1', 'x=?']), ['start', 'x=', '1', 'x=?']);
+  assert.deepEqual(wordNames(['start', ' He', 'll', 'o', '2nd', ' 我', '想']), [
+    'start',
+    ' He',
+    '…ll',
+    '…o',
+    '2nd',
+    ' 我',
+    '想',
+  ]);
 });
 
 test('special tokens are distinguished from words', () => {

@@ -25,14 +25,18 @@ export function wordGaps(tokens) {
   });
 }
 
+/** Returns the names of tokens in sentences and labels: a later piece of a word begins with “…”. */
+export function wordNames(tokens) {
+  const gaps = wordGaps(tokens);
+  const isPiece = (token, i) => i > 0 && !gaps[i] && /^\p{Lowercase}/u.test(token) && /\p{L}$/u.test(tokens[i - 1]);
+  return tokens.map((token, i) => (isPiece(token, i) ? `…${token}` : token));
+}
+
 const CLOSES = /^\s*[.,;:!?…)\]}”’%]+$/;
 
 /** Returns for each token whether it must stay on the line of the previous token: no line begins with a full stop. */
 export const joinsPrevious = tokens =>
   tokens.map((token, i) => i > 0 && CLOSES.test(token) && tokens[i - 1] !== '\n' && !isSpecialToken(tokens, i - 1));
-
-const nearest = (boxes, line, x) =>
-  line.reduce((best, i) => (Math.abs(boxes[i].x - x) < Math.abs(boxes[best].x - x) ? i : best));
 
 /** Returns whether the words of a row flow from right to left: most of its letters are of a right-to-left script. */
 export function flowsLeftward(tokens) {
@@ -44,20 +48,16 @@ export function flowsLeftward(tokens) {
 export function nextWord(boxes, at, key) {
   const { x, y, leftward } = boxes[at];
   const [previous, next] = [Math.max(0, at - 1), Math.min(boxes.length - 1, at + 1)];
-  const line = tops => {
-    if (!tops.length) return at;
-    return nearest(
-      boxes,
-      Array.from(boxes.keys()).filter(i => boxes[i].y === tops[0]),
-      x,
-    );
+  const tops = [...new Set(boxes.map(box => box.y))].sort((one, other) => one - other);
+  const line = by => {
+    const on = Array.from(boxes.keys()).filter(i => boxes[i].y === tops[tops.indexOf(y) + by]);
+    return on.reduce((best, i) => (Math.abs(boxes[i].x - x) < Math.abs(boxes[best].x - x) ? i : best), on[0] ?? at);
   };
-  const tops = boxes.map(box => box.y);
   const moves = {
     ArrowLeft: () => (leftward ? next : previous),
     ArrowRight: () => (leftward ? previous : next),
-    ArrowUp: () => line(tops.filter(top => top < y).sort((a, b) => b - a)),
-    ArrowDown: () => line(tops.filter(top => top > y).sort((a, b) => a - b)),
+    ArrowUp: () => line(-1),
+    ArrowDown: () => line(1),
     Home: () => 0,
     End: () => boxes.length - 1,
     Escape: () => null,

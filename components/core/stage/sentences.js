@@ -1,6 +1,7 @@
 // The sentences of the Lab: the lead, and the caption that says what the picture shows. A sentence is {text, slots}: a
 // translated text with {names}, and by name {text, look} of what stands there.
 
+import { wordNames } from '../attention/words.js';
 import { quoteToken, tokenText, truncate } from '../format.js';
 import { _ } from '../texts.js';
 
@@ -108,7 +109,7 @@ export function captionSentences(data, shown) {
   return second ? [...first, second] : first;
 }
 
-const at = ({ tokens, at: index }) => tokens.target[index] ?? '';
+const at = ({ tokens, at: index }) => wordNames(tokens.target)[index] ?? '';
 
 const LONGEST = 80; // characters of a written text
 
@@ -137,9 +138,9 @@ function lookSentence({ kinds, tokens }, { selection, row, used, queries, query,
   if (!(row[most] > 0)) return null;
   const slots = {
     ...place(layer, head),
-    word: word(tokens[keys][most], 'word'),
+    word: word(wordNames(tokens[keys])[most], 'word'),
     share: formatShare(row[most]),
-    from: word(tokens[queries][query] ?? '', 'word'),
+    from: word(wordNames(tokens[queries])[query] ?? '', 'word'),
   };
   if (queries !== atRow || query !== at) {
     if (scope === 'all') return { text: _('From {from}, {word} gets most attention on average, {share}.'), slots };

@@ -56,9 +56,10 @@ async function download(name, say) {
 }
 
 /** Returns the pattern of the head, or the mean pattern of the layer, for the files. */
-function patternOffer({ data, now, kind, thing, queries, keys }) {
+function patternOffer({ data, now, kind, thing }) {
   const { layer, head } = now.selection;
   const isHead = thing === 'head';
+  const [queries, keys] = [data.tokens[kind.queries], data.tokens[kind.keys]];
   const map = data.arrays[isHead ? 'map.used' : 'map.mean'];
   const bytes = map
     ? mapBytes(map, queries.length, keys.length)
