@@ -14,7 +14,6 @@ from safetensors.torch import load_file, save_file
 import models
 from models import HeadPlan
 from models.errors import InputError
-from models.labs.foreign import model_cache
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.folder import open_folder
@@ -52,12 +51,6 @@ def test_a_flag_that_drops_weights_is_refused(flag: str, tmp_path: Path):
     opened(folder)
     with pytest.raises(ForeignError, match=r"does not use \d+ weights of the files, for example model\.layers"):
         opened(edit(folder, "config.json", **{flag: False}))
-
-
-def test_a_model_cut_to_fewer_layers_in_its_config_is_refused(tmp_path: Path):
-    folder = saved(tmp_path, transformers.LlamaConfig(**DECODER), "LlamaForCausalLM")
-    with pytest.raises(ForeignError, match=r"does not use 9 weights of the files, for example model\.layers\.1"):
-        opened(edit(folder, "config.json", num_hidden_layers=1))
 
 
 def test_a_renamed_weight_is_refused(tmp_path: Path):
@@ -272,17 +265,6 @@ def test_attention_in_blocks_is_refused_for_its_positions(attention: str, tmp_pa
         opened(saved(tmp_path, config, "LongT5ForConditionalGeneration", "both"))
 
 
-def test_two_encoders_and_pictures_of_any_size_are_named(tmp_path: Path):
-    half = {name: PATCHES[name] for name in ("hidden_size", "num_hidden_layers", "num_attention_heads",
-                                             "intermediate_size")}
-    clip = transformers.CLIPConfig(text_config={**half, "vocab_size": 384}, vision_config=PATCHES)
-    with pytest.raises(ForeignError, match="neither text alone nor pictures alone"):
-        opened(saved(tmp_path / "clip", clip, "CLIPModel"))
-    towers = transformers.Siglip2VisionConfig(**half, num_patches=16, patch_size=4)
-    with pytest.raises(ForeignError, match="no size of pictures"):
-        opened(saved(tmp_path / "naflex", towers, "Siglip2VisionModel"))
-
-
 def test_a_layer_that_our_code_cannot_follow_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def fails(model: Any, inputs: Any) -> None:
         raise RuntimeError("permute")
@@ -313,17 +295,6 @@ def test_a_marked_file_opens_no_way_out_of_the_folder(tmp_path: Path):
     (folder / "tokenizer.json").symlink_to(tmp_path / "tokenizer.json")
     with pytest.raises(ForeignError, match="tokenizer.json leads out of the folder"):
         models.load_folder(folder)
-
-
-@pytest.mark.parametrize("form", ["{}", "'{}'", ' "{}" ', "file://{}", "folder:{}", "{}/", "{}/config.json",
-                                  "{}/model.safetensors", "file://{}/tokenizer.json"])
-def test_a_pasted_path_is_the_folder(form: str, tmp_path: Path):
-    folder = tmp_path / "two words"
-    folder.mkdir()
-    (folder / "model.safetensors").touch()
-    (folder / "tokenizer.json").touch()
-    for written in {folder.as_posix(), folder.as_posix().replace(" ", "%20") if "file:" in form else str(folder)}:
-        assert model_cache._meant(Path(form.format(written))) == folder
 
 
 # Labels and hints of texts

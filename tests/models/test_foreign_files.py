@@ -21,9 +21,12 @@ def test_a_folder_opens(folder: Path):
     assert "folder:bert" in catalogue.family("folder:bert")
 
 
-@pytest.mark.parametrize("around", ["{}", "'{}'", " “{}” ", "file://{}", "{}/config.json", "{}/"])
+@pytest.mark.parametrize("around", ["{}", "'{}'", " “{}” ", "file://{}", "folder:{}", "{}/config.json", "{}/",
+                                    "{}/model.safetensors", "file://{}/tokenizer.json"])
 def test_a_pasted_path_opens_its_folder(around: str, folder: Path):
-    assert models.load_folder(around.format(folder)) is models.load_folder(folder)
+    folder = folder.rename(folder.parent / "two words")
+    written = folder.as_posix().replace(" ", "%20") if "file:" in around else str(folder)
+    assert models.load_folder(around.format(written)) is models.load_folder(folder)
 
 
 def test_code_of_its_own_is_never_run(folder: Path):

@@ -73,6 +73,14 @@ def test_opus_chooses_a_language_by_a_token(opus: tuple[ForeignLab, dict[str, in
     assert {text[:7] for _, text in lab.task.examples} == {">>fra<<", ">>deu<<"}
 
 
+def resized(folder: Path, rows: int) -> ForeignLab:
+    """Gives the model of a folder this number of rows in its embedding, and opens it."""
+    model: Any = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
+    model.resize_token_embeddings(rows)
+    model.save_pretrained(folder)
+    return open_folder(f"folder:{folder.name}", folder)
+
+
 @pytest.fixture(params=["split", "fast"])
 def m2m(request: pytest.FixtureRequest, tmp_path: Path) -> ForeignLab:
     """Returns an M2M100 model with either type of tokenizer."""
@@ -83,15 +91,8 @@ def m2m(request: pytest.FixtureRequest, tmp_path: Path) -> ForeignLab:
         tokenizer.backend_tokenizer.post_processor = transformers.AutoTokenizer.from_pretrained(
             folder).backend_tokenizer.post_processor
         tokenizer.save_pretrained(folder)
-        model: Any = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
-        model.resize_token_embeddings(len(tokenizer))
-        model.save_pretrained(folder)
-    else:
-        count = len(split_tokenizer(folder, "sentencepiece.bpe.model", []))
-        model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
-        model.resize_token_embeddings(count + 100)
-        model.save_pretrained(folder)
-    return open_folder("folder:m2m", folder)
+        return resized(folder, len(tokenizer))
+    return resized(folder, 100 + len(split_tokenizer(folder, "sentencepiece.bpe.model", [])))
 
 
 def test_a_choice_of_language_is_the_first_token_that_is_written(m2m: ForeignLab):
@@ -113,14 +114,9 @@ def test_a_choice_of_language_is_the_first_token_that_is_written(m2m: ForeignLab
         m2m.read(">>xx<< The cat")
 
 
-def test_a_choice_of_the_source_replaces_its_token(tmp_path: Path):
-    folder = Path(shutil.copytree(folder_of("m2m_100"), tmp_path / "m2m"))
-    count = len(split_tokenizer(folder, "sentencepiece.bpe.model", []))
-    model: Any = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
-    model.resize_token_embeddings(count + 100)
-    model.save_pretrained(folder)
-    lab = open_folder("folder:m2m", folder)
-    english, german = lab.read(">>fr<< The cat"), lab.read(">>de-fr<< The cat")
+@pytest.mark.parametrize("m2m", ["split"], indirect=True)
+def test_a_choice_of_the_source_replaces_its_token(m2m: ForeignLab):
+    english, german = m2m.read(">>fr<< The cat"), m2m.read(">>de-fr<< The cat")
     assert english.tokens[0] == "__en__" and german.tokens[0] == "__de__" and english.ids[1:] == german.ids[1:]
 
 
@@ -137,10 +133,7 @@ def test_madlad_chooses_a_language_by_its_own_token(is_added: bool, tmp_path: Pa
         content = json.loads((folder / "tokenizer.json").read_text())
         content["model"]["vocab"] += [[code, 0.0] for code in codes]
         (folder / "tokenizer.json").write_text(json.dumps(content))
-    model: Any = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
-    model.resize_token_embeddings(WORDS["pieces"] + len(codes))
-    model.save_pretrained(folder)
-    lab = open_folder("folder:madlad", folder)
+    lab = resized(folder, WORDS["pieces"] + len(codes))
     assert set(lab.task.languages.ids) == {"de", "fr", "pt_BR"}
     assert "like <2de>; the model has de, fr, pt_BR" in lab.read("The cat").hint
     prompt = lab.read("<2pt_BR> The cat")

@@ -7,7 +7,7 @@ would predict.
 import json
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -55,19 +55,10 @@ def test_a_long_text_leaves_no_trace(tmp_path: Path, config: str, model: str, nu
     expected_short, expected_long = eager(short.ids), eager(long.ids)
     for prompt, expected in ((short, expected_short), (long, expected_long), (short, expected_short)):
         numpy.testing.assert_allclose(ours(prompt), expected, atol=1e-6)
-    wrong: list[int] = []
-
-    def visit(prompt: Any, expected: numpy.ndarray) -> None:
-        for _ in range(20):
-            if abs(ours(prompt) - expected).max() > 1e-5:
-                wrong.append(len(prompt.ids))
-
-    visitors = [threading.Thread(target=visit, args=its) for its in ((short, expected_short), (long, expected_long))]
-    for visitor in visitors:
-        visitor.start()
-    for visitor in visitors:
-        visitor.join()
-    assert wrong == []
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(ours, [short, long] * 20))
+    for i, found in enumerate(together):
+        numpy.testing.assert_allclose(found, (expected_short, expected_long)[i % 2], atol=1e-5)
 
 
 def test_a_window_wider_than_the_short_probe_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -100,18 +91,6 @@ def test_a_bias_of_minus_infinity_is_a_number(tmp_path: Path):
     kl = gating.divergence(gates)
     (gradient,) = torch.autograd.grad(kl.sum(), gates)
     assert kl.isfinite().all() and float(kl.detach()) > 0 and gradient.isfinite().all() and gradient.abs().max() > 0
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_weight_that_is_no_number_is_named(tmp_path: Path, value: float):
-    def spoil(model: Any) -> None:
-        model.gpt_neox.layers[0].attention.dense.bias[0] = value
-
-    folder = made(tmp_path, "GPTNeoXConfig", "GPTNeoXForCausalLM", {k: v for k, v in SHARED.items()
-                                                                    if k not in ("num_key_value_heads", "head_dim")},
-                  "bytes", spoil)
-    with pytest.raises(ForeignError, match="not all finite numbers .gpt_neox.layers.0.attention.dense.bias"):
-        open_folder("folder:nan", folder)
 
 
 @pytest.mark.parametrize(("config", "model", "numbers", "make"), [

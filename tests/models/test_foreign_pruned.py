@@ -1,6 +1,5 @@
 """Checkpoints that transformers 4 pruned: their weights lack the heads listed in config.json as pruned."""
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
-from foreign_tiny import TEXT, folder_of, lab_of, picture
+from foreign_tiny import TEXT, edit, folder_of, lab_of, picture
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
@@ -48,9 +47,7 @@ def prune(name: str, folder: Path) -> Path:
             weights[key] = tensor.index_select(tensor.ndim - 1 if fused else 0,
                                                kept(layer, 3 if fused else 1)).contiguous()
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "pruned_heads": PRUNED}))
-    return folder
+    return edit(folder, "config.json", pruned_heads=PRUNED)
 
 
 def answer(lab: ForeignLab, plan: HeadPlan = HeadPlan()) -> Trace:
@@ -79,9 +76,6 @@ def test_a_pruned_checkpoint_is_the_whole_one_under_gates_of_zero(name: str, tmp
 
 
 @pytest.mark.parametrize("given", [{"0": [9]}, {"7": [0]}, {"x": [0]}, [1], {"0": 3}])
-def test_heads_that_do_not_exist_are_refused(given: object, tmp_path: Path):
-    folder = Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "pruned_heads": given}))
+def test_heads_that_do_not_exist_are_refused(given: object, folder: Path):
     with pytest.raises(ForeignError, match="config.json"):
-        models.load_folder(folder)
+        models.load_folder(edit(folder, "config.json", pruned_heads=given))

@@ -16,16 +16,14 @@ from test_hostile_folders import HOSTILE
 import models
 from models.labs.foreign import model_cache
 from models.labs.foreign.errors import ForeignError
-from models.labs.foreign.opening import hub
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.refusals import REFUSALS
 from models.labs.foreign.running import interception
-from tests.models.foreign_architectures import SHARED, WORDS
+from tests.models.foreign_architectures import SHARED
 
 HUB = {"no id", "not allowed", "gated", "no repository", "no revision", "hub file missing", "hub damaged",
        "hub page", "hub error", "unreachable", "too large"}  # the causes that test_foreign_hub.py provokes
-NUMBERS = {"vocab_size": WORDS["bytes"], "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
-           "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 64}
+PARTS = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 32}
 
 
 def edited(**changes: Any) -> Callable[[Path], Path]:
@@ -150,7 +148,7 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
     ("weights damaged", written("model.safetensors", "not tensors")),
     ("weights damaged", cut),
     ("weights missing", edited(num_hidden_layers=3)),
-    ("not finite", spoiled(float("nan"), "model.layers.0.mlp.up_proj.weight")),
+    *(("not finite", spoiled(float(value), "model.layers.0.mlp.up_proj.weight")) for value in ("nan", "inf")),
     ("computes no numbers", spoiled(3e38, "model.layers.0.input_layernorm.weight")),
     ("no tokenizer", without("tokenizer*")),
     ("empty tokenizer", words_only("empty")),
@@ -158,10 +156,8 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
     ("sound", other("whisper", d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
                     decoder_attention_heads=4, encoder_ffn_dim=32, decoder_ffn_dim=32, vocab_size=384, pad_token_id=0,
                     bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)),
-    ("several inputs", other("clip", text_config={"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4,
-                                                  "intermediate_size": 32, "vocab_size": 384},
-                             vision_config={"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4,
-                                            "intermediate_size": 32, "image_size": 16, "patch_size": 8})),
+    ("several inputs", other("clip", text_config={**PARTS, "vocab_size": 384},
+                             vision_config={**PARTS, "image_size": 16, "patch_size": 8})),
     ("another task", edited(model_type="bart", architectures=["BartForSequenceClassification"])),
     ("no heads", other("mamba", "AutoModelForCausalLM", hidden_size=32, num_hidden_layers=2, vocab_size=384,
                        state_size=4)),
@@ -170,6 +166,7 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
                             vocab_size=160)),
     ("pictures of no fixed size", other("resnet", "AutoModelForImageClassification", embedding_size=8,
                                         hidden_sizes=[8, 8], depths=[1, 1])),
+    ("pictures of no fixed size", other("siglip2_vision_model", **PARTS, num_patches=16, patch_size=4)),
 ]
 
 
@@ -190,12 +187,6 @@ def test_a_refusal_tells_its_reason_and_what_to_do(cause: str, change: Callable[
     # names of weights and of these architectures are allowed
     names = re.sub(r"[\w.]+\.(weight|bias)|DINOv2|ViT", "", message)
     assert not re.search(r"[a-z][A-Z]|Error|Interface", names), message
-
-
-def test_a_host_opens_no_folder(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(hub.SETTING, "1")
-    with pytest.raises(ForeignError, match=pattern("hosted")):
-        models.load_folder(folder)
 
 
 def test_attention_code_without_a_softmax_of_its_own_is_refused(monkeypatch: pytest.MonkeyPatch):

@@ -177,9 +177,6 @@ def test_a_picture():
     """The pixels equal those of the model's own processor, and patches are ordered by row and column of the image."""
     lab = lab_of("vit")
     prompt = lab.read_picture(picture(width=16, height=16))
-    import io
-
-    from PIL import Image
     raw = numpy.asarray(Image.open(io.BytesIO(picture(width=16, height=16))), dtype=numpy.float32)
     pixels = lab.task.inputs(prompt)["pixel_values"][0].numpy()
     numpy.testing.assert_allclose(pixels, (raw.transpose(2, 0, 1) / 255 - 0.5) / 0.5, atol=1e-6)
