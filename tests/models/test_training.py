@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from oracles import selective
 from tiny import OutageError, Stopping, with_attention
 from torch.testing import assert_close
 
 from models.generate.sampling import generator
+from models.nets.attention import TYPES
 from models.nets.attention.base import Record
+from models.nets.attention.selective import memory_in_use
 from models.nets.config import Config
 from models.nets.transformer import Transformer
 from models.storage.checkpoint import CHECKPOINTS, read_card, read_json, read_model
@@ -91,18 +92,13 @@ def test_training_that_stops_ends_the_same(muon: bool, stops: list[int], tmp_pat
     check_that_it_ends_the_same(replace(RECIPE, muon=muon), stops, tmp_path)
 
 
-def test_training_that_stops_ends_the_same_with_any_attention(attention: str, tmp_path: Path, save_always: None):
-    """An interrupted training ends with the same weights for every attention type. Both optimisers are restored: Muon
-    for the matrices, AdamW for tables and vectors."""
-    check_that_it_ends_the_same(with_attention(RECIPE, attention, muon=True), [3], tmp_path)
-
-
-def test_training_that_stops_ends_the_same_in_another_precision(tmp_path: Path, save_always: None):
-    check_that_it_ends_the_same(replace(RECIPE, muon=True), [3], tmp_path, "bfloat16")
-
-
-def test_training_that_stops_ends_the_same_with_a_memory_loss(tmp_path: Path, save_always: None):
-    check_that_it_ends_the_same(with_attention(RECIPE, "selective", memory_loss=0.1), [3], tmp_path)
+@pytest.mark.parametrize(("attention", "precision", "changes"), [
+    *((name, "float32", {"muon": True}) for name in sorted(TYPES)), ("softmax", "bfloat16", {"muon": True}),
+    ("selective", "float32", {"memory_loss": 0.1})])
+def test_training_that_stops_ends_the_same_with_any_recipe(attention: str, precision: str, changes: dict[str, object],
+                                                           tmp_path: Path, save_always: None):
+    """Both optimisers are restored: Muon for the matrices, AdamW for tables and vectors."""
+    check_that_it_ends_the_same(with_attention(RECIPE, attention, **changes), [3], tmp_path, precision)
 
 
 def test_another_recipes_state_is_refused(tmp_path: Path, save_always: None):
@@ -223,25 +219,10 @@ def test_a_run_keeps_the_precision_that_it_began_with(tmp_path: Path):
         precision_for(tmp_path, CPU, next(its for its in PRECISIONS if its != precision))
 
 
-def test_a_finished_model_is_written_to_the_given_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A finished model is written to the given folder with its curve, and not to the released models."""
-    name = "assignment-random"
-    monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=2))
-    monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
-    monkeypatch.setattr("sys.argv", ["training", name, "--runs", str(tmp_path / "runs"), "--target",
-                                     str(tmp_path / "pending")])
-    before = {path: path.stat().st_mtime_ns for path in CHECKPOINTS.glob("*/*")}
-    trainer.main()
-    card = read_card(tmp_path / "pending" / name)
-    assert card["training"]["steps"] == 2 and card["training"]["precision"] in PRECISIONS
-    assert card["curve"]["step"] == [2] and 2 < card["curve"]["validation_loss"][0] < 20
-    assert read_model(tmp_path / "pending" / name).config == RECIPES[name].config
-    assert before == {path: path.stat().st_mtime_ns for path in CHECKPOINTS.glob("*/*")}
-
-
 def test_checkpoints_are_kept_in_place_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                     capsys: pytest.CaptureFixture[str]):
-    """`--keep` writes the checkpoints of a training that goes on as it would without it, and no model."""
+    """`--keep` writes the checkpoints of a training that goes on as it would without it, and no model. Without it, the
+    finished model is written to the given folder with its curve, and not to the released models."""
     name = "assignment-random"
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=3))
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
@@ -256,9 +237,14 @@ def test_checkpoints_are_kept_in_place_of_the_model(tmp_path: Path, monkeypatch:
     first, last = (read_model(kept / "steps" / str(step)).state_dict() for step in (1, 3))
     assert any(not torch.equal(first[key], last[key]) for key in first)
     monkeypatch.setattr("sys.argv", [*command, "--runs", str(tmp_path / "again")])
+    before = {path: path.stat().st_mtime_ns for path in CHECKPOINTS.glob("*/*")}
     trainer.main()
-    whole = read_model(kept).state_dict()
-    assert all(torch.equal(whole[key], last[key]) for key in whole)
+    assert before == {path: path.stat().st_mtime_ns for path in CHECKPOINTS.glob("*/*")}
+    card, whole = read_card(kept), read_model(kept)
+    assert (card["training"]["steps"], card["training"]["precision"]) == (3, "float32")
+    assert card["curve"]["step"] == [3] and 2 < card["curve"]["validation_loss"][0] < 20
+    assert whole.config == RECIPES[name].config
+    assert all(torch.equal(tensor, last[key]) for key, tensor in whole.state_dict().items())
     monkeypatch.setattr("sys.argv", [*command, "--runs", str(tmp_path / "runs"), "--keep", "2"])
     with pytest.raises(SystemExit, match="2"):
         trainer.main()
@@ -295,20 +281,12 @@ def test_loss_counts_only_where_there_is_a_target():
 
 
 def test_memory_loss_is_added_with_its_weight():
-    """The memory loss equals loops over F in float64 (Leviathan et al. 2024, section 5). F is the selective mask
-    (accumulated votes). In each layer query i needs i keys less the memory that F frees. The memory of the layer is the
-    largest need, divided by layers and tokens."""
     torch.manual_seed(0)
     model = Transformer(with_attention(RECIPE, "selective").config, initial_std=0.7, embedding_std=1.0)
-    batch, n = Copying().batch(0, 6, 0), 6
+    batch = Copying().batch(0, 6, 0)
     records: list[Record] = []
     model(batch.tokens, records=records)
-    total = 0.0
-    for record in records:
-        for scores in record.scores:
-            mask = selective(scores)[1].tolist()
-            total += max(i + 1 - sum(min(mask[i][k], 1.0) for k in range(i + 1)) for i in range(n))
-    expected = total / len(batch.tokens) / len(records) / n
+    expected = memory_in_use([record.mask for record in records]).item()
     plain, with_memory = (batch_loss(model, batch, memory_loss=weight).item() for weight in (0.0, 0.25))
     assert with_memory - plain == pytest.approx(0.25 * expected, rel=1e-4)
     assert 0.1 < expected < 0.95  # F frees a part of the memory, so the comparison can fail
