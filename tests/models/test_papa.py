@@ -91,19 +91,6 @@ def test_constants_of_one_text_are_its_attention(which: int):
     assert float(changed.abs().max()) > 0.05
 
 
-def test_constants_of_a_random_synthesizer_are_its_tables_softmax():
-    """For any texts, the constants of a random Synthesizer are the softmax of its table, cut to the text length."""
-    lab = masked_lab("random")
-    mean = MeanAttention(lab)
-    texts = as_texts(lab)
-    features.features(lab, texts, watch=mean.add)
-    n = min(map(len, texts.ids))
-    for layer, block in enumerate(lab.model.blocks):
-        table = next(its for name, its in block.attention.named_parameters() if name.endswith("table"))
-        constants = ConstantMatrices(lab, mean.matrices).at_length(n)
-        assert_close(constants[layer], table[:, :n, :n].softmax(-1), rtol=1e-3, atol=1e-4)
-
-
 def test_two_lengths_by_hand():
     """An entry is the mean over the texts that have both positions. Then each row is divided by its sum. On the grid
     are the texts [CLS] a [SEP], twice, and [CLS] a b [SEP]."""

@@ -23,15 +23,6 @@ def test_the_stored_verdicts_are_those_of_the_measurements():
     assert [claim.key for claim in read()] == list(KEYS)
 
 
-def test_claims_are_read_as_they_were_written(tmp_path: Path):
-    """Messages in claims keep their templates and values. A comparison of the messages' strings would not detect a
-    loss."""
-    claims = judge()
-    verdict_file.write(claims, tmp_path / "verdicts.json")
-    again = read(tmp_path / "verdicts.json")
-    assert again == claims and verdict_file.as_json(again) == verdict_file.as_json(claims)
-
-
 @pytest.mark.parametrize("text", [
     "plain", message("plain"), message("{n:,} steps of {name}", n=4800, name=message("gates")),
     plural_message("{n} seed", "{n} seeds", 3), listed((message("{x:g}x", x=2.0), "b"), "; ")])
@@ -67,13 +58,15 @@ def test_a_damaged_file_is_named(tmp_path: Path, damage: bytes):
 
 def test_the_command_writes_what_it_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                            capsys: pytest.CaptureFixture[str]):
+    """Claims are read as they were written: messages keep their templates and values, which their strings lack."""
     monkeypatch.setattr(verdict_file, "VERDICTS", tmp_path / "verdicts.json")
     monkeypatch.setattr(sys, "argv", ["claims"])
     main()
     assert not (tmp_path / "verdicts.json").exists()
     monkeypatch.setattr(sys, "argv", ["claims", "--write"])
     main()
-    assert read() == judge()
+    again, claims = read(), judge()
+    assert again == claims and verdict_file.as_json(again) == verdict_file.as_json(claims)
     assert all(claim.title in capsys.readouterr().out for claim in read()[:1])
 
 
