@@ -1,6 +1,6 @@
 """Tests of app/server/caches.py: each cache stays within its limit of entries or bytes."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from hypothesis import given
@@ -48,11 +48,8 @@ def test_threads_leave_the_count_right():
             cache.keep((number * i) % 17, Thing(i % 9))
             cache.find(i % 17)
 
-    made = [threading.Thread(target=work, args=(number,)) for number in range(1, 5)]
-    for thread in made:
-        thread.start()
-    for thread in made:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(1, 5)))  # raises the error of a thread
     assert cache.nbytes == sum(thing.nbytes for key in range(17) if (thing := cache.find(key))) <= 50
 
 

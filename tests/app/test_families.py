@@ -1,6 +1,5 @@
 """Tests of families of models: comparison in the Lab, the prediction that a translation shows, and measured lengths."""
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from app.lab.tools.second import Compared
 from app.panels.measured.lengths import TRAINED, curves_of
 from app.state import visit
 from app.state.lab_state import LabState
-from app.state.link import query_of, read_query
+from app.state.link import read_query
 from models import HeadPlan, catalogue
 from models.trace import divergence
 from models.training.recipes import RECIPES
@@ -134,14 +133,6 @@ def test_another_scale_is_a_line_of_its_own_in_the_length_tool():
     header, _arrays = tools.content(view, tools.offered(view))
     (chart,) = (part for part in header["parts"] if part["part"] == "lines")
     assert len(chart["curves"]) == len(curves_of("stories-selective")) == 2
-
-
-def test_the_link_has_the_compared_models():
-    state = LabState("assignment-softmax", "x=1; x=?", compared=("assignment-selective",))
-    query = dict(re.findall(r"([^&=]+)=([^&]*)", query_of(state).replace("%3D", "=").replace("+", " ")))
-    assert query["with"] == "assignment-selective"
-    again, problems = read_query({"model": state.model, "text": state.text, "with": query["with"]})
-    assert (again, problems) == (state, [])
 
 
 @pytest.mark.parametrize(("given", "kept"), [

@@ -347,7 +347,7 @@ def policy(*args: Any, **named: Any) -> dict[str, list[str]]:
     return {name: values for name, *values in parts}
 
 
-@pytest.mark.parametrize("path", ["/", "/healthz", "/_stcore/metrics"])
+@pytest.mark.parametrize("path", ["/", "/healthz", "/_stcore/metrics", "/lab/visits/x/events"])
 def test_every_answer_says_what_browsers_may_do(path: str):
     found = headers(Gate(inner), path)
     assert found["x-content-type-options"] == "nosniff" and found["referrer-policy"] == "same-origin"

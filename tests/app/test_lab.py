@@ -20,6 +20,8 @@ from app.lab import events
 from app.lab.view import View
 from app.panels.page import text
 from app.state import visit
+from app.state.handlers.events import on_toolbar
+from app.state.handlers.head_events import on_heads
 from app.state.lab_state import LabState
 from app.state.link import query_of, read_query
 from app.state.pages.lab_view import LAST, LabView
@@ -175,17 +177,32 @@ HOSTILE: list[dict[str, Any]] = [
     {"type": "tool", "name": "head.<b>"}, {"type": "thing", "thing": "world"}, {"type": "marks", "guesses": "yes"},
     {"type": "set", "name": "find.role", "value": "~" * 10}, {"type": "set", "name": "a" * 99, "value": "x"},
     {"type": "select", "kind": "self", "layer": 99, "head": 0, "scope": "head"}, {"type": "prediction", "index": -4},
-    {"type": "contribution", "token": -7}, {"type": "model", "name": "../../etc/passwd"}, {"type": "text", "text": 7}]
+    {"type": "contribution", "token": -7}, {"type": "model", "name": "../../etc/passwd"}, {"type": "text", "text": 7},
+    {"type": "heads"}, {"type": "heads", "layer": True, "head": 0}, {"type": ["select"]}, {"type": "view", "view": "x"},
+    {"type": "prediction", "index": -3}, {"type": "view", "view": {}}, {"type": "prune", "heads": None, "left": 0},
+    {"type": "select", "layer": 0, "head": 0, "scope": "everything"},
+    *({"type": "heads", "layer": 0, "head": 0, "scope": "head"} | values for values in (
+        {"layer": 99, "gate": 0.5}, {"layer": -1, "gate": 0}, {"gate": numpy.nan}, {"gate": 7}, {"constant": "yes"})),
+    *({"type": "scale", "policy": policy, "base": base} for policy, base in (
+        ("logn", 1), ("logn", "64"), ("other", 64), (["logn"], 64))),
+    *({"type": "prune", "heads": [head], "left": 0} for head in (["self", 0], ["self", 9, 0], ["no", 0, 0],
+                                                                 [["self"], 0, 0], 1)),
+    *({"type": "act", **values} for values in (
+        {}, {"tool": 7}, {"tool": "answer.who"}, {"tool": "word.hide", "word": -1}, {"tool": "all.papa", "count": 1e9},
+        {"tool": "all.papa", "count": 10**9}, {"tool": "answer.cont", "seed": 1e999, "top_p": "x", "temperature": -4},
+        {"tool": "all.fewest", "bound": [1], "wanted": {}, "apply": "fewest"}, {"tool": "answer.cont", "memory": "99"},
+        {"tool": "all.second", "model": "../etc"}, {"tool": "all.second", "model": ["stories-softmax"]}))]
 
 
 @pytest.mark.parametrize("event", HOSTILE)
 def test_a_hostile_event_changes_nothing(event: dict[str, Any]):
     now = visit.Visit()
     with visit.use(now):
-        now.history.do(replace(LabState("stories-softmax"), page="lab"))
-        before = now.history.present
-        events.on_lab(event)
-        assert now.history.present == before
+        now.history.do(LabState("stories-softmax", STORY))
+        before = (now.history.present, [*now.history.past], [])
+        for handler in (events.on_lab, on_heads, on_toolbar):
+            handler(event)
+        assert (now.history.present, now.history.past, now.history.problems) == before
 
 
 def test_events_change_the_view():

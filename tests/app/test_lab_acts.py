@@ -205,22 +205,6 @@ def test_the_selected_head_is_patched_from_the_second_text():
         assert view.changed and here.history.present.plan.state("self", 0, 0).patch
 
 
-HOSTILE: list[dict[str, Any]] = [
-    {}, {"tool": 7}, {"tool": "answer.who"}, {"tool": "answer.cont", "seed": 1e999, "top_p": "x", "temperature": -4},
-    {"tool": "answer.cont", "memory": "99"}, {"tool": "all.fewest", "bound": [1], "wanted": {}, "apply": "fewest"},
-    {"tool": "all.second", "model": "../etc"}, {"tool": "all.second", "model": ["stories-softmax"]},
-    {"tool": "all.papa", "count": 10**9}, {"tool": "word.hide", "word": -1}]
-
-
-@pytest.mark.parametrize("values", HOSTILE)
-def test_hostile_controls_change_nothing(values: dict[str, Any]):
-    here = visiting("stories-softmax", STORY)
-    with visit.use(here):
-        before = here.history.present
-        events.on_lab({"type": "act", **values})
-        assert here.history.present == before
-
-
 def test_files_have_the_patterns_of_the_present_state():
     here = visiting("stories-softmax", "The cat sat.", LAYER)
     client = TestClient(Starlette(routes=[files_route.route()]))

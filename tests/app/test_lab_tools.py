@@ -157,14 +157,6 @@ def _content(key: str, plan: HeadPlan) -> dict[str, Any]:
     return tool.content(view, tool)[0]
 
 
-@pytest.mark.parametrize("heads", [None, [["self", 0]], [["self", 9, 0]], [["no", 0, 0]], [[["self"], 0, 0]], [1]])
-def test_invalid_pruning_orders_change_nothing(heads: object):
-    now = visit.Visit()
-    with visit.use(now):
-        events.on_lab({"type": "prune", "heads": heads, "left": 0})
-        assert not now.history.present.plan
-
-
 def test_a_pruning_order_keeps_the_last_heads():
     now = visit.Visit()
     with visit.use(now):

@@ -3,7 +3,6 @@
 A payload is unpacked by the inverse function of the packer. Clicks on components are tested in tests/e2e.
 """
 
-import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,18 +12,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.lab.events import on_lab
 from app.state import visit
-from app.state.handlers.events import on_toolbar
-from app.state.handlers.head_events import on_heads
 from app.state.lab_state import DEFAULT_MODEL
 from components.payload import unpack
 from models import HeadPlan
-from models.storage.checkpoint import FILES
 from models.tasks import TASKS
 from tests.browser import ROOT
-
-RELEASED = ROOT / "models" / "checkpoints"
 
 
 def opened(**link: str) -> AppTest:
@@ -155,28 +148,6 @@ def test_a_new_link_in_an_open_page_is_followed():
     assert sent(app, "lab")[0]["text"] == "b=2; b=?"
 
 
-@pytest.mark.parametrize("event", [
-    {}, {"type": "heads"}, {"type": "heads", "layer": 99, "head": 0, "scope": "head", "gate": 0.5},
-    {"type": "heads", "layer": 0, "head": 0, "scope": "head", "gate": float("nan")},
-    {"type": "heads", "layer": 0, "head": 0, "scope": "head", "gate": 7},
-    {"type": "heads", "layer": 0, "head": 0, "scope": "head", "constant": "yes"},
-    {"type": "heads", "layer": -1, "head": 0, "scope": "head", "gate": 0}, {"type": "heads", "layer": True, "head": 0},
-    {"type": "select", "layer": 0, "head": 0, "scope": "everything"}, {"type": "scale", "policy": "logn", "base": 1},
-    {"type": "scale", "policy": "other", "base": 64}, {"type": "prediction", "index": -3},
-    {"type": "view", "view": "x"}, {"type": "scale", "policy": "logn", "base": "64"},
-    {"type": "scale", "policy": ["logn"], "base": 64}, {"type": "view", "view": {}}, {"type": ["select"]}])
-def test_events_that_no_browser_of_ours_sends_change_nothing(event, monkeypatch):
-    from app.state.history import History
-
-    history = History()
-    for module in ("state.handlers.events", "state.handlers.head_events", "lab.events"):
-        monkeypatch.setattr(f"app.{module}.history", lambda: history)
-    on_heads(event)
-    on_lab(event)
-    on_toolbar(event)
-    assert history == History()
-
-
 def test_going_back_brings_the_whole_text_back(monkeypatch):
     long = "x=1; y=2; x=?;" * 400
     app = opened(model="assignment-selective", text="k=4; k=?")
@@ -197,37 +168,10 @@ def test_the_link_of_a_long_text_shows_the_same_picture():
     assert not sent(second, "lab")[0]["problems"]
 
 
-
-
 def test_without_any_model_the_repair_is_named(checkpoints: Path):
     app = opened(model="stories-softmax", plan="self-99.99c")
     assert not app.exception
     assert "git checkout -- models/checkpoints" in app.error[0].value
-
-
-@pytest.mark.parametrize("file", ["config.json", "card.json"])
-def test_an_unreadable_model_is_reported_with_its_repair_and_others_open(file: str, checkpoints: Path):
-    for name in ("stories-softmax", "stories-selective"):
-        shutil.copytree(RELEASED / name, checkpoints / name)
-    (checkpoints / "stories-softmax" / file).write_text("{}")
-    app = opened(page="lab", model="stories-softmax")
-    assert not app.exception
-    messages = " ".join([*(error.value for error in app.error), *(warning.value for warning in app.warning),
-                         *(" ".join(header["problems"]) for header, _ in all_sent(app, "lab"))])
-    messages = messages.replace("\\", "").replace("\u2060", "")
-    assert f"stories-softmax/{file}" in messages and "git checkout" in messages
-
-
-def test_a_damaged_checkpoint_is_reported_without_a_traceback(checkpoints: Path):
-    for path in (path for file in FILES for path in RELEASED.glob(f"*/{file}")):
-        (checkpoints / path.parent.name).mkdir(exist_ok=True)
-        content = path.read_bytes()
-        (checkpoints / path.parent.name / path.name).write_bytes(
-            content[:700] if path.suffix == ".safetensors" else content)
-    app = opened()
-    assert not app.exception
-    assert "safetensors is damaged" in app.error[0].value.replace("\\", "")
-    assert "models.training stories-selective" in app.error[0].value.replace("\\", "")
 
 
 def test_an_empty_text_leaves_the_picture_of_the_last_one_and_says_so():

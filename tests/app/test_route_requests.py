@@ -155,6 +155,8 @@ def test_of_several_links_in_one_message_the_last_is_opened(monkeypatch: pytest.
 
 def test_an_unknown_visit_has_ended(client: TestClient):
     body = body_of()
-    for name in ("x", "../../x", "%00", Visit().channel.id):
-        assert client.post(f"/lab/lab/visits/{name}/events", content=body).status_code in (404, 410)
+    for name in ("x", "../../x", "%00", Visit().channel.id, "%3Cscript%3Ealert(1)"):
+        answer = client.post(f"/lab/lab/visits/{name}/events", content=body)
+        assert answer.status_code in (404, 410) and answer.headers["content-type"].startswith("text/plain")
+        assert "<script" not in answer.text and "access-control-allow-origin" not in answer.headers
     assert client.get("/lab/lab/visits/x/events").status_code == 405

@@ -67,11 +67,6 @@ def test_link_restores_every_state(state):
     assert read_query(params(query_of(state))) == (state, [])
 
 
-def test_the_link_of_the_default_state_has_only_the_model():
-    assert query_of(LabState()) == "model=stories-selective"
-    assert read_query({"model": "stories-selective"}) == (LabState(), [])
-
-
 @pytest.mark.parametrize("place", [None, Place("gates", 1), Place("swap", 2), Place("lengths", 1)])
 @pytest.mark.parametrize("page", ["lab", "explore"])
 def test_the_page_alone_opens_the_step_or_the_first_state_of_the_lab(place, page):
@@ -162,8 +157,7 @@ def test_broken_links_say_what_they_could_not_read(query, message):
 
 def test_half_a_plan_keeps_its_readable_half():
     state, problems = read_query({"plan": "self-0.1c-0."})
-    assert str(state.plan) == "self-0.1c"
-    assert problems
+    assert str(state.plan) == "self-0.1c" and problems
 
 
 def test_link_of_ten_thousand_characters_keeps_the_text():

@@ -337,38 +337,3 @@ def test_who_computes_without_drawing_has_no_turn_to_draw_afterwards(fresh):
     assert not serving._drawing.is_mine()
     with serving.drawing():
         pass
-
-
-def test_twenty_threads_draw_and_compute_one_at_a_time_and_all_end(fresh):
-    inside = {"drawing": 0, "computing": 0}
-    most = dict(inside)
-    together, lock = 0, threading.Lock()
-
-    def count(what: str, step: int) -> None:
-        nonlocal together
-        with lock:
-            inside[what] += step
-            most[what] = max(most[what], inside[what])
-            together = max(together, sum(inside.values()))
-
-    def work(number: int) -> None:
-        for turn in range(6):
-            with serving.drawing():
-                count("drawing", 1)
-                count("drawing", -1)
-                try:
-                    with serving.computing():
-                        count("computing", 1)
-                        time.sleep(0.001)
-                        count("computing", -1)
-                        if (number + turn) % 3 == 0:
-                            raise ZeroDivisionError
-                except ZeroDivisionError:
-                    pass
-                count("drawing", 1)
-                time.sleep(0.001)
-                count("drawing", -1)
-
-    joined(threads(work, 20))
-    assert most == {"drawing": 1, "computing": 1}
-    assert together == 2  # one page draws while another computes

@@ -31,14 +31,6 @@ def record_of(module: torch.nn.Module, x: torch.Tensor) -> tuple[torch.Tensor, R
     return module(x, rotary_table(x.shape[1], WIDTH // module.heads), NO_INTERVENTION, records), records[0]
 
 
-@pytest.mark.parametrize("causal", [True, False])
-def test_softmax_is_torchs_attention(causal: bool):
-    module, x = module_and_input("softmax", causal)
-    output, record = record_of(module, x)
-    assert_close(output.double(), torchs_attention(module, x), rtol=1e-4, atol=1e-5)
-    assert record.mask is None
-
-
 @either_way
 def test_gates_are_recorded(attention: str, causal: bool):
     """The gated attention type records the gates of its heads; other types record none."""
@@ -112,18 +104,6 @@ def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool
         assert_close((scores - log_z.unsqueeze(-1)).exp(), record.live)
     else:
         assert_close(log_z.exp(), record.live.sum(-1).clamp_min(1e-9))
-
-
-@either_way
-def test_weights_are_far_from_flat(attention: str, causal: bool):
-    """The weights of the tiny models are far from uniform, so that the tests can detect errors. The distance is the
-    total variation, half the sum of absolute differences."""
-    module, x = module_and_input(attention, causal)
-    live = record_of(module, x)[1].live
-    share = live / live.sum(-1, keepdim=True).clamp_min(1e-9)
-    flat = torch.ones(N, N).tril() if causal else torch.ones(N, N)
-    distance = (share - flat / flat.sum(-1, keepdim=True)).abs().sum(-1) / 2
-    assert distance[..., 2:].mean() > 0.15
 
 
 @pytest.mark.parametrize("first", [1, 2, 7, N - 1])

@@ -1,11 +1,10 @@
 """Tests of the cost and origin entries of cards, for every recipe, released or not."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from tiny import make_config, make_model
+from tiny import make_model
 
 from models.nets.attention import TYPES
 from models.nets.transformer import Block
@@ -72,12 +71,3 @@ def test_a_card(attention: str, tmp_path: Path):
         assert card["alpha"]["parts"] == list(kind.parts) and len(card["alpha"]["by_layer"]) == 2
         for row in card["alpha"]["by_layer"]:
             assert sum(row) == pytest.approx(1, abs=1e-3) and row != [0.5, 0.5]
-
-
-def test_the_cost_of_a_type_is_its_own():
-    """The cost depends only on the config, and its computation uses no random numbers. Score multiplications are
-    proportional to the number of layers."""
-    config = make_config("dense-softmax")
-    torch.manual_seed(1)
-    assert cost(config) == cost(config) and torch.initial_seed() == 1
-    assert cost(replace(config, layers=6))["score_multiplications"] == 3 * cost(config)["score_multiplications"]

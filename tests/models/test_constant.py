@@ -3,16 +3,13 @@
 import numpy
 import pytest
 import torch
-from tiny import BIDIRECTIONAL, LAYERS, address, all_heads, either_way, make_lab, random_ids, trace_of, with_constant
+from tiny import BIDIRECTIONAL, LAYERS, address, all_heads, make_lab, random_ids, trace_of, with_constant
 from torch.testing import assert_close
 
-from models.catalogue import names
 from models.labs.stack import StackLab
-from models.loading import own
 from models.nets.attention.base import Record
 from models.nets.mean_patterns import mean_patterns
 from models.plan import HeadPlan
-from models.storage.checkpoint import pack, unpack
 
 N = 11
 EXACTLY = {"rtol": 0, "atol": 0}
@@ -115,32 +112,3 @@ def test_a_row_whose_weight_lies_beyond_the_text_weighs_all_keys_alike():
     trace = trace_of(ahead, random_ids(1, 6)[0], all_heads(ahead, constant=True))
     assert all(numpy.isfinite(output.distribution).all() for output in trace.outputs)
     assert numpy.isfinite(trace.weights["self"]).all()
-
-
-@pytest.mark.parametrize("name", [name for name in names() if name.startswith("masked")])
-def test_shipped_masked_models_have_constant_heads_at_every_length(name: str):
-    shipped = own(name)
-    for layer in range(shipped.shape["self"][0]):
-        for n in (1, 2, 3, 4, 5, 8, 64, 128):
-            matrices = torch.from_numpy(shipped.constant_of("self", layer, n, n))
-            assert matrices.isfinite().all()
-            if shipped.attention.is_distribution:
-                assert_close(matrices.sum(-1), torch.ones(matrices.shape[:-1]), rtol=1e-4, atol=1e-4)
-
-
-@either_way
-def test_float16_keeps_the_constant_matrices(attention: str, causal: bool):
-    """Half precision has 11 binary digits, so relative errors are at most 2^-10 after rows are normalised. Each entry
-    and each row sum has an error of at most 2^-11; entries below 2^-24 become 0."""
-    lab = make_lab(attention, causal)
-    constant, limit, is_distribution = lab.constant["self"], lab.limit, lab.attention.is_distribution
-    packed = pack(constant, causal)
-    read = unpack(packed.half(), limit, causal, is_distribution)
-    assert_close(read, constant, rtol=2**-10, atol=2**-24)
-    assert read.dtype == torch.float32
-    if is_distribution:
-        assert_close(read.sum(-1), torch.ones(*lab.shape["self"], limit))
-    else:
-        assert_close(unpack(packed, limit, causal, is_distribution), constant, **EXACTLY)
-    assert_close(unpack(packed, limit, causal, is_distribution), constant)
-    assert packed.numel() == LAYERS * lab.shape["self"][1] * (128 * 129 // 2 if causal else 128 * 128)

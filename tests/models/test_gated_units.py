@@ -73,8 +73,3 @@ def test_rows_that_nothing_answers_are_zero(attention: str):
 def test_a_gated_unit_has_one_head():
     with pytest.raises(ValueError, match="one head"):
         TYPES["gau-relu2"](make_config("softmax"))
-
-
-def test_a_unit_takes_the_place_of_the_mlp():
-    names = set(dict(make_model("gau-softmax").blocks[0].named_modules()))
-    assert not names & {"up", "down", "mlp_norm"} and "up" in dict(make_model("softmax").blocks[0].named_modules())

@@ -55,11 +55,14 @@ def test_gate_1_changes_nothing(lab: StackLab):
 
 @pytest.mark.parametrize("gate", [0.0, 0.3])
 @pytest.mark.parametrize("layer, head", [(0, 0), (0, 3), (1, 2)])
-def test_a_gate_is_a_factor_on_a_slice_of_w_o(lab: StackLab, layer: int, head: int, gate: float):
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_a_gate_is_a_factor_on_a_slice_of_w_o(lab: StackLab, is_constant: bool, layer: int, head: int, gate: float):
+    """Constant weights of the same head or of another head apply before the gate."""
     ids, (_, layer, head) = random_ids(1, N)[0], address(lab, layer, head)
-    gated = logits(lab, ids, HeadPlan().gate("self", layer, head, gate))
-    assert_close(gated, with_scaled_slices(lab, {(layer, head): gate}, ids, HeadPlan()), rtol=1e-4, atol=1e-4)
-    assert (gated - logits(lab, ids, HeadPlan())).abs().max() > 0.01
+    plan = HeadPlan().constant(*address(lab, 0, 0)) if is_constant else HeadPlan()
+    gated = logits(lab, ids, plan.gate("self", layer, head, gate))
+    assert_close(gated, with_scaled_slices(lab, {(layer, head): gate}, ids, plan), rtol=1e-4, atol=1e-4)
+    assert (gated - logits(lab, ids, plan)).abs().max() > 0.01
 
 
 def test_norms_are_those_of_gated_outputs(lab: StackLab):
@@ -69,15 +72,6 @@ def test_norms_are_those_of_gated_outputs(lab: StackLab):
     assert_close(torch.tensor(after[0, gated[2]]), torch.tensor(before[0, gated[2]] / 4))
     others = [head for head in range(lab.shape["self"][1]) if head != gated[2]]
     assert_close(torch.tensor(after[0, others]), torch.tensor(before[0, others]), **EXACTLY)
-
-
-def test_constant_and_gate_combine(lab: StackLab):
-    """Constant weights apply first and then the gate, if both are on one head. They also combine on different heads."""
-    ids = random_ids(1, N)[0]
-    constant = HeadPlan().constant(*address(lab, 0, 1))
-    for _, layer, head in (address(lab, 0, 1), address(lab, 1, 3)):
-        both = logits(lab, ids, constant.gate("self", layer, head, 0.4))
-        assert_close(both, with_scaled_slices(lab, {(layer, head): 0.4}, ids, constant), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("attention", sorted(name for name, kind in TYPES.items() if len(kind.policies) > 1))

@@ -56,15 +56,6 @@ def test_by_value(log_a: float):
             assert cdf(found, log_a) == pytest.approx(u, abs=1e-9)  # the two scalar functions are inverse to each other
 
 
-def test_numbers_by_hand():
-    """A gate with ln a = 0 is open with probability 0.69. ln a = beta ln 11 = 0.791 and its negative are the thresholds
-    between open and closed gates."""
-    log_a = torch.zeros(1, dtype=torch.float64)
-    assert hard_concrete.open_probability(log_a).item() == pytest.approx(0.6881, abs=1e-4)
-    assert hard_concrete.full_probability(log_a).item() == pytest.approx(1 - 0.6881, abs=1e-4)
-    assert hard_concrete.penalty(torch.zeros(3, 8)).item() == pytest.approx(24 * 0.6881, abs=1e-3)
-
-
 @pytest.mark.parametrize("log_a", [-1.0, 0.0, 1.5])
 def test_draws_have_these_probabilities(log_a: float):
     gates = hard_concrete.sample(torch.full((200_000,), log_a), generator(1))

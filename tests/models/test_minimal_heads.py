@@ -279,8 +279,3 @@ def test_tokens_of_the_text_itself():
 
 def test_sign_test():
     assert sign_test(5, 5) == 1 / 32 and sign_test(0, 3) == 1 and sign_test(2, 3) == 0.5
-
-
-def test_all_heads_needed_is_an_empty_plan():
-    gating = random_toy(2)
-    assert gating.plan(torch.ones(9, dtype=torch.bool)) == HeadPlan()

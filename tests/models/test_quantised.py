@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
-from tiny import either_way, make_lab, make_model, random_ids
+from tiny import either_way, make_lab, random_ids
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -50,7 +50,9 @@ def test_a_round_trip_is_off_by_half_a_step_at_most(tensor: Tensor):
 def test_what_was_rounded_once_is_not_rounded_again(tensor: Tensor):
     once = quantise({"w": tensor})
     twice = quantise(dequantise(once))
+    assert once.keys() == twice.keys() and once["w"].dtype == twice["w"].dtype
     assert_close(twice["w"], once["w"], **EXACTLY)
+    assert_close(twice, once, rtol=1e-6, atol=0)
 
 
 def test_a_weight_may_be_called_scale():
@@ -62,24 +64,6 @@ def test_a_weight_may_be_called_scale():
     assert read.keys() == weights.keys()
     for name, tensor in weights.items():
         assert_close(read[name], tensor, rtol=0, atol=float(tensor.abs().max()) / 250)
-
-
-def test_a_model_keeps_its_parameters(attention: str):
-    """Every name and shape is kept. Vectors and scalars are exact, and all other tensors take a fourth of the bytes."""
-    state = make_model(attention).state_dict()
-    packed = quantise(state)
-    read = dequantise(packed)
-    assert read.keys() == state.keys()
-    for name, tensor in state.items():
-        assert read[name].shape == tensor.shape
-        if tensor.ndim < 2:
-            assert_close(read[name], tensor, **EXACTLY)
-        else:
-            step = tensor.abs().amax(-1, keepdim=True) / 127
-            assert ((read[name] - tensor).abs() <= 0.5001 * step).all(), name
-    assert all(tensor.is_contiguous() for tensor in packed.values())  # safetensors stores only contiguous tensors
-    size, before = (sum(tensor.nbytes for tensor in tensors.values()) for tensors in (packed, state))
-    assert size < 0.45 * before
 
 
 @either_way

@@ -27,10 +27,6 @@ def module_and_input(attention: str, causal: bool, n: int = N, length: int = 128
     return module, torch.randn(2, n, WIDTH, generator=torch.Generator().manual_seed(1))
 
 
-def layer(module, x: torch.Tensor) -> torch.Tensor:
-    return module(x, rotary_table(x.shape[1], WIDTH // module.heads))
-
-
 def test_scalable_softmax_starts_as_softmax_on_average():
     """The mean of s ln n over a causal text of the trained length is 1 (s = 0.168 for 1,024, as in the source). Without
     a mask all queries see all keys, and the initial model is softmax exactly."""
@@ -43,19 +39,9 @@ def test_scalable_softmax_starts_as_softmax_on_average():
     assert kind(make_config("scalable-softmax", length=1024)).scalable[0].item() == pytest.approx(0.168, abs=5e-4)
 
 
-def test_scalable_softmax_learns_its_factor():
-    module, x = module_and_input("scalable-softmax", True)
-    module.requires_grad_(True)
-    layer(module, x).square().sum().backward()
-    assert (module.scalable.grad != 0).all()
-
-
-def test_the_learned_divisor_starts_at_the_trained_length_and_learns():
+def test_the_learned_divisor_starts_at_the_trained_length():
     module = TYPES["gau-relu2-learned"](make_config("gau-relu2-learned", length=64))
     assert module.trained_factor(7).item() ** -2 == pytest.approx(64, rel=1e-4)
-    x = torch.randn(1, N, WIDTH, generator=torch.Generator().manual_seed(1))
-    layer(module, x).square().sum().backward()
-    assert module.log_divisor.grad != 0
 
 
 # scale policies of a plan

@@ -10,7 +10,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import position
 from tiny import HEADS, WIDTH, make_config, make_lab, make_model, random_ids, trace_of, with_attention
 from torch.testing import assert_close
 
@@ -18,9 +17,7 @@ from models.errors import InputError
 from models.generate.sampling import generator
 from models.lab import run, run_prompt
 from models.nets.attention import TYPES
-from models.nets.attention.dense import sinusoids
 from models.nets.attention.factorized_dense import factors_of
-from models.nets.attention.factorized_random import FactorizedTable
 from models.nets.attention.fixed_random import FixedTable
 from models.nets.attention.rotary import rotary_table
 from models.tasks.assignment import AssignmentReader
@@ -61,25 +58,6 @@ def test_other_types_have_no_limit(attention: str):
     assert model.longest is None and model(random_ids(1, N)).isfinite().all()
 
 
-def test_the_table_is_not_overwritten_by_the_mask():
-    """Masking of scores works in place, but does not change the table. Otherwise the table would contain -inf for the
-    next text."""
-    for attention in LIMITED:
-        module = module_of(attention)
-        before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
-        first, second = (module(inputs(), rotary_table(N, D)) for _ in range(2))
-        assert_close(module.state_dict(), before, **EXACTLY)
-        assert_close(first, second, **EXACTLY)
-
-
-def test_a_factorised_table_has_rank_8():
-    factorised = FactorizedTable(make_config("factorized-random", length=40))
-    factorised.query_table.data.normal_()
-    factorised.key_table.data.normal_()
-    for scores in factorised(inputs(40), None, 1.0)[0].detach():
-        assert torch.linalg.matrix_rank(scores) == 8
-
-
 def test_a_fixed_table_is_drawn_once(tmp_path: Path):
     """A fixed table is not a parameter, has no gradient, and is unchanged by training. Tables of different seeds,
     layers and heads differ."""
@@ -104,13 +82,6 @@ def test_a_fixed_table_is_drawn_once(tmp_path: Path):
     assert len({tuple(row) for row in flat.tolist()}) == len(flat) == 2 * HEADS
     assert not tables[4, 0].requires_grad and not list(FixedTable(make_config("fixed-random")).parameters())
     assert float(tables[0, 0].std()) == pytest.approx(1, rel=0.1)
-
-
-# The dense type.
-
-def test_the_position_code_is_that_of_the_first_transformer():
-    expected = torch.tensor([position(p, WIDTH) for p in range(200)])
-    assert_close(sinusoids(200, WIDTH), expected, rtol=1e-4, atol=1e-4)
 
 
 # The factorised dense type.
