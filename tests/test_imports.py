@@ -60,10 +60,16 @@ def test_the_table_is_checked(toy: Path):
                                             "models/alone.py imports streamlit: models may not"]
 
 
-@pytest.mark.parametrize("module", ["models.plan", "models.kind", "models.prompt", "models.messages"])
-def test_light_modules_load_neither_torch_nor_numpy(module: str):
-    """Modules for links, undo and catalogues import neither torch nor numpy. `import models.kind` took 4.5 s when it
-    imported torch."""
-    code = f"import sys, {module}; print([name for name in ('numpy', 'torch', 'streamlit') if name in sys.modules])"
+@pytest.mark.parametrize(("code", "absent"), [
+    *((f"import {module}", {"numpy", "torch", "streamlit"})
+      for module in ("models.plan", "models.kind", "models.prompt", "models.messages")),
+    ("from studies import claims; claims.read()", {"torch", "scipy", "studies.claims.judge"}),
+    ("import models; [models.load(name) for name in models.names()]",
+     {"streamlit", "transformers", "huggingface_hub", "x_transformers", "flash_pytorch",
+      "sympy", "torch._dynamo", "torch._inductor"})])  # torch's compiler takes 66 MB and 1.5 s
+def test_light_modules_load_no_heavy_library(code: str, absent: set[str]):
+    """Links, undo and catalogues need neither torch nor numpy: `import models.kind` took 4.5 s when it imported torch.
+    Our own models need no library of other models."""
+    code = f"import sys; {code}; print(sorted({absent} & {{*sys.modules}}))"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
