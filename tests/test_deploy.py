@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -73,20 +73,8 @@ def test_the_page_on_hosting_says_how_large_hub_models_may_be(root: Path):
         assert hub.fitted(hub.HOSTED, int(memory) * 2**30).max_bytes == int(most) * 10**6
 
 
-def test_haproxy_takes_its_configuration(root: Path, tmp_path: Path):
-    """HAProxy accepts the configuration. Skipped if HAProxy is not installed. The other tests of this file do not need
-    HAProxy."""
-    balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
-    if balancer is not None:
-        settings = {"LISTEN": "127.0.0.1:1", "CONTROL": str(tmp_path / "control"), "REPLICA_A": "127.0.0.1:2",
-                    "REPLICA_B": "127.0.0.1:3"}
-        found = subprocess.run([balancer, "-c", "-f", str(root / "deploy" / "haproxy.cfg")], capture_output=True,
-                               text=True, env=settings)
-        assert found.returncode == 0, found.stderr
-        assert "ALERT" not in found.stderr
-
-
 T = TypeVar("T")
+BALANCER = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")  # the tests need no HAProxy
 
 
 class Stand(ThreadingHTTPServer):
@@ -123,14 +111,10 @@ class Stand(ThreadingHTTPServer):
 
 def test_a_late_replica_keeps_its_visits_and_a_dead_one_is_left(root: Path, tmp_path: Path):
     """HAProxy keeps the sessions of a slow replica and removes a dead replica. Skipped without HAProxy."""
-    balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
-    if balancer is None:
+    if BALANCER is None:
         return
     one, (port, nobody) = Stand(), free_ports(2)
-    settings = {"LISTEN": f"127.0.0.1:{port}", "CONTROL": str(tmp_path / "control"),
-                "REPLICA_A": f"127.0.0.1:{one.server_port}", "REPLICA_B": f"127.0.0.1:{nobody}"}
-    process = subprocess.Popen([balancer, "-db", "-f", str(root / "deploy" / "haproxy.cfg")], env=settings,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = balanced(root, tmp_path / "control", port, (one.server_port, nobody))
     try:
         states = until(lambda: replica.visits(tmp_path / "control"), lambda its: its["b"][0].startswith("DOWN"))
         assert states["a"][0].startswith("UP")
@@ -143,6 +127,15 @@ def test_a_late_replica_keeps_its_visits_and_a_dead_one_is_left(root: Path, tmp_
         process.kill()
         process.wait()
         one.shutdown()
+
+
+def balanced(root: Path, control: Path, port: int, replicas: Iterable[int]) -> subprocess.Popen[bytes]:
+    """Starts HAProxy with the configuration, or without HAProxy what stands for it."""
+    settings = {"LISTEN": f"127.0.0.1:{port}", "CONTROL": str(control),
+                **{f"REPLICA_{name}": f"127.0.0.1:{its}" for name, its in zip("AB", replicas, strict=True)}}
+    command = [BALANCER, "-db", "-f", str(root / "deploy" / "haproxy.cfg")] if BALANCER else \
+        [sys.executable, "-c", STATES, str(control)]
+    return subprocess.Popen(command, env=os.environ | settings, stderr=subprocess.DEVNULL)
 
 
 def until(look: Callable[[], T], wanted: Callable[[T], bool]) -> T:
@@ -222,14 +215,8 @@ class Site:
         self.control, self.starts = folder / "control", {"a": 0, "b": 0}
         self.healthy = True
         self.supervisor = supervisor.Supervisor(dict(zip("ab", ports, strict=True)), self.start, self.control)
-        balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
-        settings = {"LISTEN": f"127.0.0.1:{self.port}", "CONTROL": str(self.control),
-                    "REPLICA_A": f"127.0.0.1:{ports[0]}", "REPLICA_B": f"127.0.0.1:{ports[1]}"}
-        command = [balancer, "-db", "-f", str(root / "deploy" / "haproxy.cfg")] if balancer else \
-            [sys.executable, "-c", STATES, str(self.control)]
-        self.supervisor.begin(lambda: subprocess.Popen(command, env=os.environ | settings, stderr=subprocess.DEVNULL))
+        self.supervisor.begin(lambda: balanced(root, self.control, self.port, ports))
         until(lambda: replica.visits(self.control), lambda its: all(state == "UP" for state, _ in its.values()))
-        self.proxied = balancer is not None
         self.thread = threading.Thread(target=self.supervisor.watch)
         self.thread.start()
         until((folder / supervisor.SOCKET).exists, bool)
@@ -289,7 +276,7 @@ def test_replicas_are_restarted_one_after_the_other(site: Site):
                 problems.append(f"{error!r} {answers[-1:]}")
     visitor = threading.Thread(target=visit)
     visitor.start()
-    if site.proxied:  # before the restart begins, both replicas have answered
+    if BALANCER:  # before the restart begins, both replicas have answered
         until(lambda: set(answers), lambda its: its >= {"a1", "b1"})
     lines = list(supervisor.request_restart(["a", "b"], site.control))
     done.set()
@@ -298,7 +285,7 @@ def test_replicas_are_restarted_one_after_the_other(site: Site):
     assert "go on at b" in lines[0] and "go on at a" in lines[2]
     after = {name: process.pid for name, process in site.supervisor.running.items()}
     assert not set(before.values()) & set(after.values()) and site.starts == {"a": 2, "b": 2}
-    if site.proxied:  # without HAProxy nothing listens on the port of the site
+    if BALANCER:  # without HAProxy nothing listens on the port of the site
         assert {"a1", "b1", "a2"} <= set(answers) <= {"a1", "b1", "a2", "b2"} and not problems
 
 
