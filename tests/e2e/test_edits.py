@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.e2e.app_page import answer, answered, linked, text_box, tile, type_text
+from tests.e2e.app_page import answer, linked, text_box, tile, type_text
 
 pytestmark = pytest.mark.browser
 
@@ -68,25 +68,6 @@ def test_forty_quick_keys_arrive_while_the_server_is_slow(visit: Visit):
     linked(page, "plan", "-".join(["self", *(f"{layer}.{head}{'c' if head % 2 else 'g0'}"
                                              for layer in range(4) for head in range(8))]))
     expect(page.locator(".tile.constant")).to_have_count(16)
-
-
-def test_forty_four_quick_clicks_end_in_the_right_address(visit: Visit):
-    page = visit(model="stories-softmax")
-    # edits every second head of each layer, twice over all layers, one edit every 25 ms
-    page.evaluate("""() => {
-        const root = [...document.querySelectorAll('*')].map(its => its.shadowRoot).find(
-            its => its?.querySelector('[data-part="lab"]'));
-        const [live, _constant, prune] = root.querySelectorAll('.side .segment button');
-        const tiles = [...root.querySelectorAll('.tile')].sort((one, other) =>
-            one.dataset.layer - other.dataset.layer || one.dataset.head - other.dataset.head);
-        const steps = [];
-        for (let i = 0; i < 32; i += 1) steps.push([tiles[i], prune]);
-        for (let i = 1; i < 32; i += 2) steps.push([tiles[i], live]);
-        steps.forEach(([tile, button], i) => setTimeout(() => { tile.click(); button.click(); }, 25 * i)); }""")
-    linked(page, "plan", "-".join(["self", *(f"{layer}.{head}g0" for layer in range(4) for head in range(0, 8, 2))]))
-    expect(page.locator(".tile.pruned")).to_have_count(16)
-    page.reload()
-    expect(page.locator(".tile.pruned")).to_have_count(16)
 
 
 def test_rapid_keys_end_where_they_began(visit: Visit):
@@ -154,17 +135,3 @@ def test_what_is_undone_was_done_before_however_slow_the_server_is(visit: Visit,
     slow.end()
     linked(page, "plan", None)
     expect(page.locator(".tile:is(.pruned, .constant)")).to_have_count(0)
-
-
-def test_r_never_loses_the_focus(visit: Visit):
-    """The key R makes a head live and keeps the focus; Streamlit's own shortcut R would rerun the page."""
-    page = visit(**LOOKUP)
-    tile(page, 0, 0).click()
-    for _ in range(8):
-        page.keyboard.press("p")
-        expect(tile(page, 0, 0)).to_have_class(re.compile("pruned"))
-        page.keyboard.press("r")
-        expect(tile(page, 0, 0)).not_to_have_class(re.compile("pruned"))
-        answered(page)
-        expect(tile(page, 0, 0)).to_be_focused()
-    expect(page.get_by_role("dialog")).to_have_count(0)

@@ -18,6 +18,7 @@ from learning.recipe import Recipe
 from models import HeadPlan
 from models.nets.attention import TYPES
 from tests.e2e.app_page import go, linked, query, tab_to, tile
+from tests.e2e.test_minute import ASKS
 
 pytestmark = pytest.mark.browser
 
@@ -228,6 +229,9 @@ def test_the_start_page_prunes_a_head_then_a_layer_and_leads_to_the_lab_and_to_l
     shown.get_by_role("button", name="Open the lab").click()
     expect(page.locator('[data-part="lab"]')).to_contain_text("friends", timeout=30_000)
     assert "page" not in query(page) and "self-2.0" in query(page)["plan"]
+    expect(page.locator(".minute")).to_be_hidden()  # it waits while a layer is off
+    page.get_by_role("button", name="Undo all changes").click()
+    expect(page.locator(".minute .ask")).to_have_text(ASKS[0])
     page.locator('[data-part="bar"] .brand').click()
     shown.get_by_role("button", name="Lesson 1").click()
     at(page, Place("constant", 1))

@@ -103,14 +103,3 @@ def test_a_visitor_comes_back_to_where_they_were(visit: Callable[..., Page]):
     page.wait_for_function("location.search.includes('page=start')")
     page.goto(page.url.split("?")[0])
     page.locator(".ways button").last.wait_for()  # the start page was where they were
-
-
-def test_the_first_minute_waits_while_a_layer_is_off(visit: Callable[..., Page]):
-    page = visit(page="start", wait=False)
-    page.get_by_role("button", name="Switch this head off").click()
-    page.get_by_role("button", name="Switch the whole layer off").click()
-    page.get_by_role("button", name="Open the lab").click()
-    expect(page.locator(".caption")).to_contain_text("friends")
-    expect(page.locator(".minute")).to_be_hidden()
-    page.get_by_role("button", name="Undo all changes").click()
-    expect(page.locator(".minute .ask")).to_have_text(ASKS[0])

@@ -3,13 +3,11 @@
 
 import re
 from collections.abc import Callable
-from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.state import old_links
-from tests.e2e.app_page import answer, linked, notice, query, text_box, tile, type_text, view
+from tests.e2e.app_page import answer, linked, query, text_box, tile, type_text
 
 pytestmark = pytest.mark.browser
 
@@ -51,26 +49,6 @@ def test_two_visitors_never_affect_each_other(visit: Visit):
     expect(two.locator(".tile.pruned")).to_have_count(0)
     expect(text_box(one)).to_have_value(LOOKUP["text"])
     expect(answer(two)).to_have_text("6")
-
-
-OLD = {"explore": {"model": "stories-softmax"}, "compare": {"model": "stories-softmax", "with": "stories-random"},
-       "heads": {"model": "stories-softmax"}, "pruning": {"model": "stories-softmax"},
-       "constant": {"model": "masked-softmax"}, "length": {"model": "masked-softmax"}}
-
-
-def test_links_of_the_old_pages_open_their_tool(visit: Visit):
-    page = visit(**LOOKUP)
-    base = page.url.split("?")[0]
-    assert old_links.PAGES.keys() == OLD.keys()
-    for name, state in OLD.items():
-        page.goto(f"{base}?{urlencode({**state, 'page': name, 'plan': 'self-1.2g0'})}")
-        tool = page.locator(f'.tools [data-key="{old_links.PAGES[name]}"]')
-        expect(tool).to_have_attribute("aria-pressed", "true", timeout=30_000)
-        expect(view(page).locator(".drawing").first).not_to_be_empty(timeout=30_000)
-        expect(tile(page, 1, 2)).to_have_class(re.compile("pruned"))
-        expect(notice(page)).to_be_hidden()
-        expect(page.locator('[data-testid="stException"]')).to_have_count(0)
-        assert query(page).get("page", "lab") == "lab"
 
 
 def test_embedded_there_is_the_work_and_a_line_that_leads_to_the_lab(visit: Visit):

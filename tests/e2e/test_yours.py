@@ -92,15 +92,6 @@ def test_a_model_that_rewrites_has_three_grids_and_shows_what_it_wrote(visit):
         "aria-pressed", "true")
 
 
-def test_a_model_that_names_a_class_shows_its_classes(visit):
-    page = open_folder(visit, folder_of("bert-class"), 8)
-    expect(page.locator(".answer")).to_contain_text("LABEL_2")
-    tile(page, 0, 0).click()
-    page.keyboard.press("p")
-    linked(page, "plan", "self-0.0g0")
-    expect(page.locator(".answer .line")).to_contain_text("was")
-
-
 def test_a_vision_model_reads_an_uploaded_picture(visit, tmp_path: Path):
     page = open_folder(visit, folder_of("vit"), 8)
     patches = page.locator(".words.patches")
