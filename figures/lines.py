@@ -85,23 +85,18 @@ class Panel:
 
 @dataclass(frozen=True)
 class Outline:
-    """A panel without its points: everything that the structure of the plot depends on.
+    """A panel without its points: everything that the structure of the plot depends on."""
 
-    Attributes:
-        title, percent, rules: see Panel.
-        lines, dots: True if there are such points.
-        spread: True if there are error bars.
-        with_values: indices of the series with values.
-        domain: smallest and largest value of the lines with their error bars; None if the axis shows all marks.
-    """
-
+    # title, percent, rules: see Panel
     title: str
     percent: bool
     rules: tuple[Rule, ...]
+    # lines, dots: True if there are such points
     lines: bool
     dots: bool
-    spread: bool
-    with_values: tuple[int, ...]
+    spread: bool  # True if there are error bars
+    with_values: tuple[int, ...]  # indices of the series with values
+    # smallest and largest value of the lines with their error bars; None if the axis shows all marks
     domain: tuple[float, float] | None = None
 
 

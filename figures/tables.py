@@ -26,27 +26,16 @@ def format_value(value: float | None, percent: bool = False) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """A chart before altair builds it. The app caches the result of altair, because building takes 20 to 400 ms.
+    """A chart before altair builds it. The app caches the result of altair, because building takes 20 to 400 ms."""
 
-    Attributes:
-        key: everything that `build` depends on; hashable.
-        build: returns an altair chart whose data are names of `datasets`.
-        datasets: name -> rows; the datasets whose names begin with `rows` are the table.
-        columns: columns of the table.
-        title: title of the chart.
-        about: the chart's values in words, for screen readers.
-        theme: see figures.theme.
-        usermeta: further values for the component that draws the chart.
-    """
-
-    key: Hashable
-    build: Callable[[], Any]
-    datasets: dict[str, list[dict[str, Any]]]
-    columns: Sequence[Column]
-    title: str
-    about: str
-    theme: Theme
-    usermeta: dict[str, Any]
+    key: Hashable  # everything that `build` depends on; hashable
+    build: Callable[[], Any]  # returns an altair chart whose data are names of `datasets`
+    datasets: dict[str, list[dict[str, Any]]]  # name -> rows; the datasets whose names begin with `rows` are the table
+    columns: Sequence[Column]  # columns of the table
+    title: str  # title of the chart
+    about: str  # the chart's values in words, for screen readers
+    theme: Theme  # see figures.theme
+    usermeta: dict[str, Any]  # further values for the component that draws the chart
 
     def chart(self) -> Any:
         chart = self.build()

@@ -23,21 +23,13 @@ def N_(text: str) -> str:  # noqa: N802  # gettext's own name for it
 
 
 class Message(str):
-    """An English sentence that keeps its template and values, so that it can be translated.
+    """An English sentence that keeps its template and values, so that it can be translated."""
 
-    Attributes:
-        template: the key in the catalogues, with {names} for values.
-        plural: the template of the plural form; empty if the sentence has only one form.
-        n: the number that selects the singular or the plural form.
-        values: name -> value; values that are messages are translated too.
-        separator: the text between the values, for a list of values, which has no template; else empty.
-    """
-
-    template: str
-    plural: str
-    n: int
-    values: Mapping[str, Any]
-    separator: str = ""
+    template: str  # the key in the catalogues, with {names} for values
+    plural: str  # the template of the plural form; empty if the sentence has only one form
+    n: int  # the number that selects the singular or the plural form
+    values: Mapping[str, Any]  # name -> value; values that are messages are translated too
+    separator: str = ""  # the text between the values, for a list of values, which has no template; else empty
 
     def __new__(cls, english: str, template: str = "", plural: str = "", n: int = 1,
                 values: Mapping[str, Any] | None = None) -> Message:

@@ -25,21 +25,13 @@ Its = TypeVar("Its", bound=Lab)
 
 @dataclass(frozen=True)
 class Option:
-    """A study's option, `--name`. A measurement stores its command with every option that differs from the default.
+    """A study's option, `--name`. A measurement stores its command with every option that differs from the default."""
 
-    Attributes:
-        name: name of the option without the dashes.
-        usual: default value; None if the default depends on the model.
-        about: help text.
-        of: a function that parses the argument; raises ArgumentTypeError or ValueError.
-        repeats: False for options that change no number, such as a time limit. These options are not stored.
-    """
-
-    name: str
-    usual: Any
-    about: str
-    of: Callable[[str], Any] = int
-    repeats: bool = True
+    name: str  # name of the option without the dashes
+    usual: Any  # default value; None if the default depends on the model
+    about: str  # help text
+    of: Callable[[str], Any] = int  # a function that parses the argument; raises ArgumentTypeError or ValueError
+    repeats: bool = True  # False for options that change no number, such as a time limit. These options are not stored.
 
 
 def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[str], Its],

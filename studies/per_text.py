@@ -20,15 +20,10 @@ RIGHT, ASKED = "right", "asked"
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Values per text of one training.
+    """Values per text of one training."""
 
-    Attributes:
-        values: (T,) mean of each text.
-        counts: (T,) number of predictions in each mean.
-    """
-
-    values: ndarray
-    counts: ndarray
+    values: ndarray  # (T,) mean of each text
+    counts: ndarray  # (T,) number of predictions in each mean
 
     def __post_init__(self) -> None:
         """Raises ValueError if the values are damaged."""

@@ -70,26 +70,17 @@ REPORT_EVERY = 50  # number of steps between two lines of the log
 
 @dataclass(frozen=True)
 class Pruning:
-    """The settings of one run.
+    """The settings of one run."""
 
-    Attributes:
-        model: name of the converged model.
-        kinds: attention blocks whose heads have gates.
-        strength: lambda, weight of P(gate > 0) of one head, in nats; 0 for a run without gates.
-        steps: steps of training with the penalty.
-        rate, gate_rate: learning rates of the weights and of ln a.
-        label_smoothing: label smoothing, the same as in the training of the model.
-        seed: seed of the gates' random numbers and of the order of the data.
-    """
-
-    model: str
-    kinds: tuple[str, ...]
-    strength: float
-    steps: int = 1000
+    model: str  # name of the converged model
+    kinds: tuple[str, ...]  # attention blocks whose heads have gates
+    strength: float  # lambda, weight of P(gate > 0) of one head, in nats; 0 for a run without gates
+    steps: int = 1000  # steps of training with the penalty
+    # rate, gate_rate: learning rates of the weights and of ln a
     rate: float = 2e-4
     gate_rate: float = 0.05
-    label_smoothing: float = 0.1
-    seed: int = 0
+    label_smoothing: float = 0.1  # label smoothing, the same as in the training of the model
+    seed: int = 0  # seed of the gates' random numbers and of the order of the data
 
     @property
     def folder(self) -> str:

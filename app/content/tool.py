@@ -16,27 +16,20 @@ Settings = Mapping[str, tuple[str, ...]]  # name of a setting -> its values, the
 
 @dataclass(frozen=True, eq=False)
 class Tool(Generic[V]):
-    """A tool. Its drawing is components/lab/tools/NAME.js; a payload with `parts` (app/content/parts.py) needs none.
+    """A tool. Its drawing is components/lab/tools/NAME.js; a payload with `parts` (app/content/parts.py) needs none."""
 
-    Attributes:
-        key: thing and name, like `head.looks`.
-        question: the tool's name, a question of at most six words.
-        term: the technical name.
-        content: (view, tool) -> header and arrays; raises ValueError with the reason if the model does not allow it.
-        fits: returns False for a model or a text to which the question does not apply.
-        settings: name -> values, the default first; a link contains `NAME.SETTING`.
-        tip: the term's entry in the glossary.
-        act: handles the events of the tool's own controls, {type: 'act', tool: key, ...}, whose values are untrusted.
-    """
-
-    key: str
-    question: str
-    term: str
+    key: str  # thing and name, like `head.looks`
+    question: str  # the tool's name, a question of at most six words
+    term: str  # the technical name
+    # (view, tool) -> header and arrays; raises ValueError with the reason if the model does not allow it
     content: Callable[[V, Tool], Content]
+    # returns False for a model or a text to which the question does not apply
     fits: Callable[[V], bool] = lambda view: True
+    # name -> values, the default first; a link contains `NAME.SETTING`
     settings: Settings = field(default_factory=dict)
+    # handles the events of the tool's own controls, {type: 'act', tool: key, ...}, whose values are untrusted
     act: Callable[[dict[str, Any]], None] | None = None
-    tip: str = ""
+    tip: str = ""  # the term's entry in the glossary
 
     @property
     def thing(self) -> str:

@@ -42,22 +42,15 @@ RECOVERY = 60.0  # seconds within which a visitor must recover
 
 @dataclass
 class Record:
-    """The results of all visitors.
+    """The results of all visitors."""
 
-    Attributes:
-        times: milliseconds from an action to the end of its run.
-        back: seconds from a lost connection to the response with the visitor's own state.
-        errors: descriptions of errors; empty after a successful run.
-        downloads: number of downloaded files.
-        checked: number of checked responses.
-        memory: (seconds since the start, bytes of each replica).
-    """
-
-    times: list[float] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)  # milliseconds from an action to the end of its run
+    # seconds from a lost connection to the response with the visitor's own state
     back: list[float] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    downloads: int = 0
-    checked: int = 0
+    errors: list[str] = field(default_factory=list)  # descriptions of errors; empty after a successful run
+    downloads: int = 0  # number of downloaded files
+    checked: int = 0  # number of checked responses
+    # (seconds since the start, bytes of each replica)
     memory: list[tuple[float, list[float]]] = field(default_factory=list)
 
 

@@ -27,33 +27,26 @@ _STORED = with_config(ConfigDict(extra="forbid"))  # verdict_file.py refuses fil
 @_STORED
 @dataclass(frozen=True)
 class Verdict:
-    """The result of the rule for one statement.
+    """The result of the rule for one statement."""
 
-    Attributes:
-        word: HOLDS or another of WORDS.
-        why: additions to the interval, for the reader.
-        seeds, steps: number of trainings with different seeds, and their steps; 0 if no training is involved.
-        p, q: one-sided p-value of the word, raised for added seeds, and the same corrected for all statements.
-        parts: table rows with value, limits and p-values of each part.
-        value, low, high: the primary contrast and its 90% interval, in `unit`; None if not measured.
-        bound, is_limit, is_least: margin or limit of the contrast, in `unit`; `is_least`: values must be above it.
-        unit: unit of these numbers; empty for none.
-    """
-
-    word: Text
-    why: Text
+    word: Text  # HOLDS or another of WORDS
+    why: Text  # additions to the interval, for the reader
+    # seeds, steps: number of trainings with different seeds, and their steps; 0 if no training is involved
     seeds: int = 0
     steps: int = 0
+    # p, q: one-sided p-value of the word, raised for added seeds, and the same corrected for all statements
     p: float | None = None
     q: float | None = None
-    parts: Table = field(default_factory=list)
+    parts: Table = field(default_factory=list)  # table rows with value, limits and p-values of each part
+    # value, low, high: the primary contrast and its 90% interval, in `unit`; None if not measured
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    # bound, is_limit, is_least: margin or limit of the contrast, in `unit`; `is_least`: values must be above it
     bound: float | None = None
     is_limit: bool = False
     is_least: bool = False
-    unit: Text = ""
+    unit: Text = ""  # unit of these numbers; empty for none
 
     @property
     def bound_text(self) -> str:
@@ -85,58 +78,36 @@ def with_unit(number: str, unit: str) -> str:
 @_STORED
 @dataclass(frozen=True)
 class Chart:
-    """The data of a chart, which figures/curves/claims.py draws.
+    """The data of a chart, which figures/curves/claims.py draws."""
 
-    Attributes:
-        kind: `dots` (one row per name, values on the horizontal axis), `lines` (one line per name, values on the
-            vertical axis), or `scatter` (as `lines`, with a linear x axis).
-        points: dicts with name, value and which for `dots`; with name, value, x and seed for `lines` and `scatter`.
-        title: title of the value axis, with its unit.
-        across: title of the x axis, for lines and scatters.
-        rule: value and label of a reference line; or None.
-        alt: text alternative for screen readers.
-        form: d3 number format of the value axis, for example `.0%` for fractions.
-    """
-
+    # `dots` (one row per name, values on the horizontal axis), `lines` (one line per name, values on the vertical
+    # axis), or `scatter` (as `lines`, with a linear x axis)
     kind: str
+    # dicts with name, value and which for `dots`; with name, value, x and seed for `lines` and `scatter`
     points: Points
-    title: Text
-    across: Text = ""
-    rule: tuple[float, Text] | None = None
-    alt: Text = ""
-    form: str = ".4~r"
+    title: Text  # title of the value axis, with its unit
+    across: Text = ""  # title of the x axis, for lines and scatters
+    rule: tuple[float, Text] | None = None  # value and label of a reference line; or None
+    alt: Text = ""  # text alternative for screen readers
+    form: str = ".4~r"  # d3 number format of the value axis, for example `.0%` for fractions
 
 
 @_STORED
 @dataclass(frozen=True)
 class Statement:
-    """One checkable sentence of a source.
+    """One checkable sentence of a source."""
 
-    Attributes:
-        key: the claim's key, a dash, and a word; also the file name of the download.
-        text: the sentence.
-        source: the source's number in words; starts with `no number` if there is none.
-        ours: our number in words, with its spread.
-        basis: the place of the number in the source, for example `abstract` or `figure, no table`.
-        contrast: the primary contrast, in words.
-        verdict: the computed verdict.
-        table: rows with the source's numbers and ours.
-        chart: the chart; None if there is nothing to draw.
-        command: the command that recomputes our numbers.
-        verified: False if the source's number was not checked in the paper itself.
-    """
-
-    key: str
-    text: Text
-    source: Text
-    ours: Text
-    basis: Text
-    contrast: Text
-    verdict: Verdict
-    table: Table
-    chart: Chart | None
-    command: str
-    verified: bool = True
+    key: str  # the claim's key, a dash, and a word; also the file name of the download
+    text: Text  # the sentence
+    source: Text  # the source's number in words; starts with `no number` if there is none
+    ours: Text  # our number in words, with its spread
+    basis: Text  # the place of the number in the source, for example `abstract` or `figure, no table`
+    contrast: Text  # the primary contrast, in words
+    verdict: Verdict  # the computed verdict
+    table: Table  # rows with the source's numbers and ours
+    chart: Chart | None  # the chart; None if there is nothing to draw
+    command: str  # the command that recomputes our numbers
+    verified: bool = True  # False if the source's number was not checked in the paper itself
 
     @property
     def parts(self) -> list[dict[str, str]]:
@@ -152,30 +123,18 @@ class Statement:
 @_STORED
 @dataclass(frozen=True)
 class Claim:
-    """A source's claim with its statements.
+    """A source's claim with its statements."""
 
-    Attributes:
-        key: a word that identifies the claim in links and files.
-        title: title of the claim's section.
-        source: the publication.
-        setting: differences between the source's experiments and ours.
-        models: names of the models that the statements are about.
-        family: family of these models.
-        statements: statements in the order of the page.
-        trainings: table rows with steps, seeds and test texts of each model.
-        curves: chart of the validation loss during training; None if no card has a curve.
-        rates: table rows with the validation loss at each learning rate of the family's sweep.
-        waiting: models that have to be trained again before they are compared, see recipes.is_current.
-    """
-
-    key: str
-    title: Text
-    source: Text
-    setting: Text
-    models: tuple[str, ...]
-    family: str
-    statements: list[Statement] = field(default_factory=list)
-    trainings: Table = field(default_factory=list)
-    curves: Chart | None = None
+    key: str  # a word that identifies the claim in links and files
+    title: Text  # title of the claim's section
+    source: Text  # the publication
+    setting: Text  # differences between the source's experiments and ours
+    models: tuple[str, ...]  # names of the models that the statements are about
+    family: str  # family of these models
+    statements: list[Statement] = field(default_factory=list)  # statements in the order of the page
+    trainings: Table = field(default_factory=list)  # table rows with steps, seeds and test texts of each model
+    curves: Chart | None = None  # chart of the validation loss during training; None if no card has a curve
+    # table rows with the validation loss at each learning rate of the family's sweep
     rates: Table = field(default_factory=list)
+    # models that have to be trained again before they are compared, see recipes.is_current
     waiting: tuple[str, ...] = ()

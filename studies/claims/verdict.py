@@ -35,31 +35,22 @@ Samples = Mapping[int, Mapping[int, float]]  # steps -> seed -> value
 
 @dataclass(frozen=True)
 class Check:
-    """The outcome of the test of one part of a statement.
+    """The outcome of the test of one part of a statement."""
 
-    Attributes:
-        what: the part, worded as a true sentence.
-        outcome: YES, NO, UNCLEAR or UNKNOWN.
-        seeds: number of trainings with different seeds; 0 if unknown, None if the part does not depend on a training.
-        steps: steps of the deciding trainings; 0 if unknown or if the part does not depend on a training.
-        value: the value that is compared with the limit; None if the part is not one number.
-        low, high: confidence limits of the value, each one-sided at 95%.
-        limit: the part claims that the value is below this limit, or above it if `what` says so.
-        p_true: p-value of the part: probability of such a value if the true value were at the limit or beyond it.
-        p_false: p-value of the opposite of the part.
-        later: the value after the longest training; None if no training is longer than the deciding trainings.
-    """
-
-    what: str
-    outcome: str
+    what: str  # the part, worded as a true sentence
+    outcome: str  # YES, NO, UNCLEAR or UNKNOWN
+    # number of trainings with different seeds; 0 if unknown, None if the part does not depend on a training
     seeds: int | None = None
-    steps: int = 0
-    value: float | None = None
+    steps: int = 0  # steps of the deciding trainings; 0 if unknown or if the part does not depend on a training
+    value: float | None = None  # the value that is compared with the limit; None if the part is not one number
+    # low, high: confidence limits of the value, each one-sided at 95%
     low: float | None = None
     high: float | None = None
-    limit: float | None = None
+    limit: float | None = None  # the part claims that the value is below this limit, or above it if `what` says so
+    # p-value of the part: probability of such a value if the true value were at the limit or beyond it
     p_true: float | None = None
-    p_false: float | None = None
+    p_false: float | None = None  # p-value of the opposite of the part
+    # the value after the longest training; None if no training is longer than the deciding trainings
     later: float | None = None
 
 
@@ -82,24 +73,16 @@ def deciding(samples: Samples) -> int:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The value of a contrast.
+    """The value of a contrast."""
 
-    Attributes:
-        value: mean over seeds.
-        error, freedom: standard error over seeds and its degrees of freedom.
-        texts: standard error due to the sampling of texts.
-        trainings: number of trainings with different seeds; 0 if no training is involved.
-        steps: steps of these trainings.
-        shorter: the estimate after a shorter training.
-    """
-
-    value: float
+    value: float  # mean over seeds
+    # error, freedom: standard error over seeds and its degrees of freedom
     error: float = 0.0
     freedom: float = math.inf
-    texts: float = 0.0
-    trainings: int = 1
-    steps: int = 0
-    shorter: Estimate | None = None
+    texts: float = 0.0  # standard error due to the sampling of texts
+    trainings: int = 1  # number of trainings with different seeds; 0 if no training is involved
+    steps: int = 0  # steps of these trainings
+    shorter: Estimate | None = None  # the estimate after a shorter training
 
     def half(self, level: float = LEVEL) -> float:
         """Returns the half-width of the interval whose limits each have this error rate."""

@@ -65,17 +65,11 @@ def losses(model: Transformer, targets: Tensor, budgets: Sequence[int], by_age: 
 
 @dataclass
 class Progress:
-    """Prints progress and the estimated remaining time, by the number of windows still to read.
+    """Prints progress and the estimated remaining time, by the number of windows still to read."""
 
-    Attributes:
-        total: windows to read.
-        done: windows read so far.
-        began: start time in seconds, of time.perf_counter.
-    """
-
-    total: int
-    done: int = 0
-    began: float = field(default_factory=time.perf_counter)
+    total: int  # windows to read
+    done: int = 0  # windows read so far
+    began: float = field(default_factory=time.perf_counter)  # start time in seconds, of time.perf_counter
 
     @property
     def seconds(self) -> float:

@@ -59,17 +59,11 @@ COST_TOKENS = {ALL: 128, "translation": 16}  # number of tokens of the text whos
 
 @dataclass(frozen=True)
 class Scope:
-    """A set of heads to prune, with the orders to prune them in.
+    """A set of heads to prune, with the orders to prune them in."""
 
-    Attributes:
-        name: ALL, or the name of an attention block.
-        addresses: addresses of the heads.
-        orders: name -> order; random orders are called `random 0`, `random 1`, ...
-    """
-
-    name: str
-    addresses: tuple[Address, ...]
-    orders: dict[str, Order]
+    name: str  # ALL, or the name of an attention block
+    addresses: tuple[Address, ...]  # addresses of the heads
+    orders: dict[str, Order]  # name -> order; random orders are called `random 0`, `random 1`, ...
 
     @property
     def main(self) -> str:

@@ -98,23 +98,14 @@ def load(model: str, runs: Path) -> Lab:
 
 @dataclass(frozen=True)
 class Work:
-    """The settings that the tasks of one model share.
+    """The settings that the tasks of one model share."""
 
-    Attributes:
-        model: name, Hub address, folder or training checkpoint.
-        folder: folder of the results, from which a study resumes.
-        runs: folder of intermediate results and of training checkpoints.
-        data: folder of the data sets.
-        share: fraction of the usual number of texts.
-        cache: GB of features that are stored in `runs`.
-    """
-
-    model: str
-    folder: Path
-    runs: Path
-    data: Path
-    share: float
-    cache: float
+    model: str  # name, Hub address, folder or training checkpoint
+    folder: Path  # folder of the results, from which a study resumes
+    runs: Path  # folder of intermediate results and of training checkpoints
+    data: Path  # folder of the data sets
+    share: float  # fraction of the usual number of texts
+    cache: float  # GB of features that are stored in `runs`
 
     def study(self, lab: Lab, key: str) -> TaskStudy:
         """Returns the study of a task with its stored results."""

@@ -25,19 +25,12 @@ STREAM = 97
 
 @dataclass(frozen=True)
 class Condition:
-    """One modification of the model.
+    """One modification of the model."""
 
-    Attributes:
-        mode: one of MODES.
-        count: number of heads that are constant or pruned.
-        seeds: seeds of the probes that are trained on the modified model.
-        draw: number of the random order.
-    """
-
-    mode: str
-    count: int
-    seeds: tuple[int, ...] = SEEDS
-    draw: int = 0
+    mode: str  # one of MODES
+    count: int  # number of heads that are constant or pruned
+    seeds: tuple[int, ...] = SEEDS  # seeds of the probes that are trained on the modified model
+    draw: int = 0  # number of the random order
 
     def __str__(self) -> str:
         """Returns the key of the condition's scores in a measurement file."""

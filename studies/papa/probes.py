@@ -39,19 +39,13 @@ STREAM, VALIDATION_STREAM = 2022, 2023
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """The questions of a probe: Q words or Q texts to label, each with the tokens that the probe reads.
+    """The questions of a probe: Q words or Q texts to label, each with the tokens that the probe reads."""
 
-    Attributes:
-        rows: (Q, n) indices of tokens in the concatenation of all texts; padding is 0.
-        positions: (Q, n) grid positions of the tokens; -1 for padding. All 0 for words, which have no position weight.
-        labels: (Q,) label indices; -1 for a label that does not occur in training.
-        texts: (Q,) index of the text of each question.
-    """
-
-    rows: Tensor
+    rows: Tensor  # (Q, n) indices of tokens in the concatenation of all texts; padding is 0
+    # (Q, n) grid positions of the tokens; -1 for padding. All 0 for words, which have no position weight.
     positions: Tensor
-    labels: Tensor
-    texts: Tensor
+    labels: Tensor  # (Q,) label indices; -1 for a label that does not occur in training
+    texts: Tensor  # (Q,) index of the text of each question
 
     def __len__(self) -> int:
         return len(self.labels)

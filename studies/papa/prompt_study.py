@@ -24,17 +24,11 @@ _BRACKETED = re.compile(r"\[(?!MASK\])([^\[\]]*)\]")
 
 @dataclass(frozen=True)
 class LabelChange:
-    """The labels of one word, or of the text, without and with constant heads.
+    """The labels of one word, or of the text, without and with constant heads."""
 
-    Attributes:
-        word: the word as the visitor typed it; the whole text if the text has one label.
-        before: most probable label and its probability, for the unmodified model.
-        after: most probable label and its probability, for the model with constant heads.
-    """
-
-    word: str
-    before: tuple[str, float]
-    after: tuple[str, float]
+    word: str  # the word as the visitor typed it; the whole text if the text has one label
+    before: tuple[str, float]  # most probable label and its probability, for the unmodified model
+    after: tuple[str, float]  # most probable label and its probability, for the model with constant heads
 
     @property
     def is_changed(self) -> bool:
@@ -44,15 +38,10 @@ class LabelChange:
 
 @dataclass(frozen=True, eq=False)
 class PromptResult:
-    """The result of an input text.
+    """The result of an input text."""
 
-    Attributes:
-        distances: (L, H) total variation between attention pattern and constant, mean over queries.
-        changes: one LabelChange per word, or a single one for the text.
-    """
-
-    distances: ndarray
-    changes: tuple[LabelChange, ...]
+    distances: ndarray  # (L, H) total variation between attention pattern and constant, mean over queries
+    changes: tuple[LabelChange, ...]  # one LabelChange per word, or a single one for the text
 
     @property
     def nbytes(self) -> int:

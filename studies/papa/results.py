@@ -27,17 +27,11 @@ MODELS = 3  # smallest number of trainings for which the rank correlation is jud
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One task of a model's study.
+    """One task of a model's study."""
 
-    Attributes:
-        key: a key of CORPORA.
-        scores: (mode, number of modified heads) -> scores, one per seed.
-        stored: the task's entry in the file.
-    """
-
-    key: str
-    scores: Mapping[tuple[str, int], tuple[float, ...]]
-    stored: Mapping[str, Any]
+    key: str  # a key of CORPORA
+    scores: Mapping[tuple[str, int], tuple[float, ...]]  # (mode, number of modified heads) -> scores, one per seed
+    stored: Mapping[str, Any]  # the task's entry in the file
 
     @property
     def title(self) -> str:
@@ -80,28 +74,17 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """The measurements of one model.
+    """The measurements of one model."""
 
-    Attributes:
-        name: name of the file.
-        title: title for readers.
-        weights: Lab.fingerprint of the measured weights.
-        shape: (layers, heads per layer).
-        parameters: number of the model's parameters.
-        command: the command that repeats the measurement.
-        cpu_seconds: processor time of the measurement in seconds.
-        tasks: key -> Task, in the order of CORPORA.
-        moment: description of a training checkpoint of studies/encoders.py; empty for other models.
-    """
-
-    name: str
-    title: str
-    weights: str
-    shape: tuple[int, int]
-    parameters: int
-    command: str
-    cpu_seconds: float
-    tasks: Mapping[str, Task]
+    name: str  # name of the file
+    title: str  # title for readers
+    weights: str  # Lab.fingerprint of the measured weights
+    shape: tuple[int, int]  # (layers, heads per layer)
+    parameters: int  # number of the model's parameters
+    command: str  # the command that repeats the measurement
+    cpu_seconds: float  # processor time of the measurement in seconds
+    tasks: Mapping[str, Task]  # key -> Task, in the order of CORPORA
+    # description of a training checkpoint of studies/encoders.py; empty for other models
     moment: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -164,21 +147,16 @@ class Study:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The rank correlation of score and drop over models.
+    """The rank correlation of score and drop over models."""
 
-    Attributes:
-        points: (study restricted to the common tasks, mean score of the unmodified model, mean drop with all heads
-            constant) per study; the checkpoints of one training in the order of their steps.
-        trainings: number of trainings that the studies belong to.
-        rank: Spearman's correlation over the last checkpoint of each training, because earlier checkpoints are not
-            independent of the last one; NaN if there are fewer than two trainings.
-        chance: fraction of random permutations with a correlation at least as large.
-    """
-
+    # (study restricted to the common tasks, mean score of the unmodified model, mean drop with all heads constant) per
+    # study; the checkpoints of one training in the order of their steps
     points: tuple[tuple[Study, float, float], ...]
-    trainings: int
+    trainings: int  # number of trainings that the studies belong to
+    # Spearman's correlation over the last checkpoint of each training, because earlier checkpoints are not independent
+    # of the last one; NaN if there are fewer than two trainings
     rank: float
-    chance: float
+    chance: float  # fraction of random permutations with a correlation at least as large
 
 
 def ranked(studies: Iterable[Study]) -> Ranked:

@@ -52,25 +52,15 @@ def constant_answer(texts: Texts, metric: str, training: Texts) -> float:
 
 @dataclass(eq=False)
 class TaskStudy:
-    """One task of one model.
+    """One task of one model."""
 
-    Attributes:
-        lab: the frozen model.
-        key: a key of CORPORA.
-        folder: the folder of the results, from which a study resumes.
-        cache: cache of features.
-        data: the folder of the data sets.
-        share: fraction of the usual number of texts.
-        done: the results so far.
-    """
-
-    lab: Lab
-    key: str
-    folder: Path
-    cache: Cache
-    data: Path = DATA
-    share: float = 1.0
-    done: dict[str, Any] = field(init=False)
+    lab: Lab  # the frozen model
+    key: str  # a key of CORPORA
+    folder: Path  # the folder of the results, from which a study resumes
+    cache: Cache  # cache of features
+    data: Path = DATA  # the folder of the data sets
+    share: float = 1.0  # fraction of the usual number of texts
+    done: dict[str, Any] = field(init=False)  # the results so far
 
     def __post_init__(self) -> None:
         check(self.lab)

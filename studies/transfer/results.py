@@ -11,19 +11,13 @@ from studies.transfer.transfer_study import MODELS, PRUNED, WAYS
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """Scores of one attention type; a type that was not measured has no tasks.
+    """Scores of one attention type; a type that was not measured has no tasks."""
 
-    Attributes:
-        kind: `softmax`, or one of encoders.SYNTHESIZERS.
-        tasks: task -> mode -> seed -> score.
-        controls: task -> the highest score with all heads pruned, or the score of a constant answer if it is higher.
-        loss: loss on masked words after the pretraining, in nats; None if unknown.
-    """
-
-    kind: str
-    tasks: Mapping[str, Mapping[str, Mapping[int, float]]]
+    kind: str  # `softmax`, or one of encoders.SYNTHESIZERS
+    tasks: Mapping[str, Mapping[str, Mapping[int, float]]]  # task -> mode -> seed -> score
+    # task -> the highest score with all heads pruned, or the score of a constant answer if it is higher
     controls: Mapping[str, float]
-    loss: float | None
+    loss: float | None  # loss on masked words after the pretraining, in nats; None if unknown
 
     def scores(self, way: str, tasks: Sequence[str]) -> dict[int, float]:
         """Returns seed -> mean over the tasks; empty unless all are measured."""

@@ -54,21 +54,13 @@ STREAM = 2005
 
 @dataclass(eq=False)
 class Task:
-    """One task of one encoder.
+    """One task of one encoder."""
 
-    Attributes:
-        lab: the encoder.
-        key: a key of CORPORA.
-        data: the folder of the data sets.
-        share: fraction of the usual number of texts.
-        probes: seed -> probe trained on the frozen encoder.
-    """
-
-    lab: StackLab
-    key: str
-    data: Path = DATA
-    share: float = 1.0
-    probes: dict[int, Probe] = field(default_factory=dict, init=False)
+    lab: StackLab  # the encoder
+    key: str  # a key of CORPORA
+    data: Path = DATA  # the folder of the data sets
+    share: float = 1.0  # fraction of the usual number of texts
+    probes: dict[int, Probe] = field(default_factory=dict, init=False)  # seed -> probe trained on the frozen encoder
 
     def __post_init__(self) -> None:
         data = data_of(self.key, self.data, self.share)

@@ -43,17 +43,11 @@ BATCH = 64  # number of sequences per batch
 
 @dataclass(frozen=True)
 class Item:
-    """A text and its possible endings.
+    """A text and its possible endings."""
 
-    Attributes:
-        context: the text so far.
-        endings: the ENDINGS possible endings.
-        label: index of the right ending.
-    """
-
-    context: str
-    endings: tuple[str, ...]
-    label: int
+    context: str  # the text so far
+    endings: tuple[str, ...]  # the ENDINGS possible endings
+    label: int  # index of the right ending
 
 
 @functools.cache  # cached, so that a command reads each file once for all its models

@@ -12,15 +12,10 @@ from models.nets.transformer import Transformer
 
 @dataclass(frozen=True)
 class Ids:
-    """Token ids of a text with an ending.
+    """Token ids of a text with an ending."""
 
-    Attributes:
-        tokens: token ids without BOS.
-        start: index of the ending's first token; 0 if the whole text is the ending.
-    """
-
-    tokens: tuple[int, ...]
-    start: int = 0
+    tokens: tuple[int, ...]  # token ids without BOS
+    start: int = 0  # index of the ending's first token; 0 if the whole text is the ending
 
 
 @torch.inference_mode()

@@ -123,18 +123,12 @@ def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows)
 
 @dataclass(frozen=True)
 class Reach:
-    """The largest reduction of the memory at which the loss stays within the margin.
+    """The largest reduction of the memory at which the loss stays within the margin."""
 
-    Attributes:
-        factor: the largest factor up to which the loss is clearly no worse than softmax's with full memory; 0 if there
-            is none.
-        lost: the smallest factor at which the loss is clearly worse; infinite if there is none.
-        measured: factor -> test at this factor.
-    """
-
+    # the largest factor up to which the loss is clearly no worse than softmax's with full memory; 0 if there is none
     factor: float
-    lost: float
-    measured: Mapping[float, Check]
+    lost: float  # the smallest factor at which the loss is clearly worse; infinite if there is none
+    measured: Mapping[float, Check]  # factor -> test at this factor
 
     def at_least(self, wanted: float) -> Check:
         """Tests whether 1 / wanted of the memory is sufficient."""

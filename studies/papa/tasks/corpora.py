@@ -43,40 +43,25 @@ JUDGED = ("pos", "ner-twitter", "ner-emerging", "slots", "intent-snips", "intent
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled text.
+    """One labelled text."""
 
-    Attributes:
-        text: the text that the model reads.
-        words: (start, stop) character offsets of each word.
-        labels: one label per word, or a single label for the text.
-        part: name of the part of the test texts that has a separate score; empty if there is none.
-    """
-
-    text: str
-    words: tuple[tuple[int, int], ...]
-    labels: tuple[str, ...]
-    part: str = ""
+    text: str  # the text that the model reads
+    words: tuple[tuple[int, int], ...]  # (start, stop) character offsets of each word
+    labels: tuple[str, ...]  # one label per word, or a single label for the text
+    part: str = ""  # name of the part of the test texts that has a separate score; empty if there is none
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A task.
+    """A task."""
 
-    Attributes:
-        key: a key of CORPORA.
-        title: title for readers.
-        metric: `accuracy`, `f1` or `matthews`.
-        by_word: True if every word has a label, False if each text has one.
-        read: the folder of the data sets -> all training texts and all test texts.
-        texts: name of the texts; tasks on the same texts have the same name.
-    """
-
-    key: str
-    title: str
-    metric: str
-    by_word: bool
+    key: str  # a key of CORPORA
+    title: str  # title for readers
+    metric: str  # `accuracy`, `f1` or `matthews`
+    by_word: bool  # True if every word has a label, False if each text has one
+    # the folder of the data sets -> all training texts and all test texts
     read: Callable[[Path], tuple[list[Example], list[Example]]]
-    texts: str
+    texts: str  # name of the texts; tasks on the same texts have the same name
 
 
 @dataclass(frozen=True, eq=False)

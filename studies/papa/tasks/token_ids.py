@@ -22,19 +22,12 @@ Batch = Sequence[tuple[Tensor, Tensor]]  # for each length: (B,) indices of text
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """The texts that one model can read.
+    """The texts that one model can read."""
 
-    Attributes:
-        ids: token ids of each text.
-        words: for each text and each word, the index of the token that represents the word.
-        examples: the labelled texts, in the same order.
-        omitted: number of texts that are longer than the grid, or whose words do not match the model's tokens.
-    """
-
-    ids: tuple[tuple[int, ...], ...]
-    words: tuple[tuple[int, ...], ...]
-    examples: tuple[Example, ...]
-    omitted: int
+    ids: tuple[tuple[int, ...], ...]  # token ids of each text
+    words: tuple[tuple[int, ...], ...]  # for each text and each word, the index of the token that represents the word
+    examples: tuple[Example, ...]  # the labelled texts, in the same order
+    omitted: int  # number of texts that are longer than the grid, or whose words do not match the model's tokens
 
     @functools.cached_property
     def starts(self) -> Tensor:
