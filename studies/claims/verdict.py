@@ -39,9 +39,6 @@ class Check:
 
     what: str  # the part, worded as a true sentence
     outcome: str  # YES, NO, UNCLEAR or UNKNOWN
-    # number of trainings with different seeds; 0 if unknown, None if the part does not depend on a training
-    seeds: int | None = None
-    steps: int = 0  # steps of the deciding trainings; 0 if unknown or if the part does not depend on a training
     value: float | None = None  # the value that is compared with the limit; None if the part is not one number
     # low, high: confidence limits of the value, each one-sided at 95%
     low: float | None = None
@@ -137,19 +134,19 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
     """Tests size(mean) against the limit."""
     steps = deciding(samples)
     if not steps:
-        return Check(what, UNKNOWN, 0)
+        return Check(what, UNKNOWN)
     values = list(samples[steps].values())
     value = size(statistics.fmean(values))
     mean = of_values(values, texts=texts)
     if mean is None:
-        return Check(what, UNCLEAR, 1, steps, value, limit=limit)
+        return Check(what, UNCLEAR, value, limit=limit)
     mean = replace(mean, value=value)
     half = mean.half()
     outcome = YES if value < limit - half else NO if value > limit + half else UNCLEAR
     later = max((count for count in samples if count > steps and samples[count]), default=0)
     after = size(statistics.fmean(samples[later].values())) if later else None
-    check = Check(what, outcome, len(values), steps, value, value - half, value + half, limit,
-                  mean.p_below(limit), mean.p_above(limit), after)
+    check = Check(what, outcome, value, value - half, value + half, limit, mean.p_below(limit), mean.p_above(limit),
+                  after)
     if outcome == NO and after is not None and after < limit:
         return replace(check, what=message("{what} (opposite after a longer training)", what=what),
                        outcome=UNCLEAR)
@@ -159,21 +156,21 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
 def below_in_texts(what: str, values: Sequence[float] | ndarray | None, limit: float = 0.0, best_of: int = 1) -> Check:
     """Tests whether the mean over the texts of one training is below `limit`, by a bootstrap over texts."""
     if values is None or not len(values):
-        return Check(what, UNKNOWN, 0)
+        return Check(what, UNKNOWN)
     low, high = limits_of_mean(values, LEVEL / best_of)
     p_true, p_false = (min(1.0, best_of * p) for p in chances_of_mean(values, limit))
     outcome = YES if high < limit else NO if low > limit else UNCLEAR
-    return Check(what, outcome, 1, 0, float(sum(values) / len(values)), low, high, limit, p_true, p_false)
+    return Check(what, outcome, float(sum(values) / len(values)), low, high, limit, p_true, p_false)
 
 
-def by_error(what: str, value: float, error: float, seeds: int | None = None) -> Check:
+def by_error(what: str, value: float, error: float) -> Check:
     """Tests whether a value with a normal standard error is above 0."""
     if math.isnan(value) or math.isnan(error):
-        return Check(what, UNKNOWN, seeds)
+        return Check(what, UNKNOWN)
     reach = float(stats.norm.isf(LEVEL)) * error
     p = float(stats.norm.sf(value / error)) if error else float(value <= 0)
     outcome = YES if value > reach else NO if value < -reach else UNCLEAR
-    return Check(what, outcome, seeds, 0, value, value - reach, value + reach, 0.0, p, 1 - p)
+    return Check(what, outcome, value, value - reach, value + reach, 0.0, p, 1 - p)
 
 
 def median_below(what: str, values: Sequence[float] | None, limit: float = 1.0) -> Check:
@@ -184,13 +181,7 @@ def median_below(what: str, values: Sequence[float] | None, limit: float = 1.0) 
                        for side in ("less", "greater"))
     low, high = stats.quantile_test(values, q=limit, p=0.5).confidence_interval(1 - 2 * LEVEL)
     outcome = YES if high < limit else NO if low > limit else UNCLEAR
-    return Check(what, outcome, None, 0, statistics.median(values), float(low), float(high), limit, p_true, p_false)
-
-
-def of_one_training(check: Check) -> Check:
-    """Returns the check with at most one training, for checks whose seeds are those of probes, fine-tunings or gates.
-    """
-    return replace(check, seeds=min(1, check.seeds or 0), steps=0)
+    return Check(what, outcome, statistics.median(values), float(low), float(high), limit, p_true, p_false)
 
 
 def fact(what: str, is_true: bool | None) -> Check:

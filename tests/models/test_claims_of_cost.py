@@ -14,7 +14,7 @@ from tests.models.made_claims import Made, as_the_sources_have_it, heads_as_the_
 
 def test_memory_of_a_model_that_is_not_measured_could_still_decide():
     lost = memory._reach({1.0: numpy.full(20, 0.5), 4.0: numpy.full(20, 0.6)}, numpy.zeros(20))
-    far = memory.Reach(8.0, math.inf, {1.0: Check("", YES, 1), 8.0: Check("", YES, 1)})
+    far = memory.Reach(8.0, math.inf, {1.0: Check("", YES), 8.0: Check("", YES)})
     assert [memory._most({"selective": one, "memory loss": None})[0].outcome for one in (lost, far)] == [UNKNOWN, YES]
 
 

@@ -42,8 +42,8 @@ def _own_sense(evidence: Evidence) -> Statement:
     for term, title in TERMS.items():
         name = f"translation-disagreement-{term}"
         what = message("{term}: heads differ more", term=title)
-        checks.append(by_error(what, *_higher(by_name[PLAIN], by_name[name], term), 1) if {PLAIN, name} <= {*by_name}
-                      else Check(what, UNKNOWN, 0))
+        checks.append(by_error(what, *_higher(by_name[PLAIN], by_name[name], term)) if {PLAIN, name} <= {*by_name}
+                      else Check(what, UNKNOWN))
     for name, study in by_name.items():
         values: dict[str, str] = {message("exp(D), {term}", term=title): f"{study['mean'][term]:.3f}"
                                   for term, title in TERMS.items()}

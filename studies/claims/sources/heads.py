@@ -19,7 +19,7 @@ from studies.claims import commands, tables
 from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Claim, Statement
-from studies.claims.verdict import Estimate, below, by_error, deciding, of_one_training, of_values
+from studies.claims.verdict import Estimate, below, by_error, deciding, of_values
 
 MODELS = ("translation-softmax", "stories-softmax", "stories-selective", "masked-softmax")
 NAME = MODELS[0]
@@ -74,8 +74,8 @@ def _few(evidence: Evidence) -> Statement:
     return judged(
         "heads-few", message("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
         of_values(behind, 1, _sentence_error(evidence)),
-        [of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
-                                 LOST, _sentence_error(evidence)))],
+        [below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost, LOST,
+               _sentence_error(evidence))],
         rows, chart,
         commands.learned([ENCODER], (*controls, *runs), f"python -m studies.generated.sentences {PRUNED}"),
         lost=LOST)
@@ -127,8 +127,7 @@ def ranks_of_roles(study: Mapping[str, Any]) -> tuple[float, float, int, int]:
 
 def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
     ranks = {name: ranks_of_roles(study) for name, study in heads.items()}
-    checks = [by_error(message("in {model}", model=name), share - 0.5, (share - 0.5) / sigmas if sigmas else math.nan,
-                               1)
+    checks = [by_error(message("in {model}", model=name), share - 0.5, (share - 0.5) / sigmas if sigmas else math.nan)
               for name, (share, sigmas, _, _) in ranks.items()]
     rows = [{N_("model"): name, N_("source"): tables.NOTHING, N_("heads with a role"): f"{ours} / {ours + others}",
              N_("kept longer"): tables.NOTHING if math.isnan(share) else f"{share:.0%} ({sigmas:+.1f} σ)"}
@@ -176,7 +175,7 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
                                     (N_("confidence and loss when pruned alone in {model}"), sure, loss),
                                     (N_("relevance and loss when pruned alone in {model}"), relevant, loss)):
             mean, away = within_layers(first, second)
-            checks.append(by_error(message(what, model=name), mean, mean / away if away else 0.0, 1))
+            checks.append(by_error(message(what, model=name), mean, mean / away if away else 0.0))
         rows.append({N_("model"): name, N_("source"): tables.NOTHING,
                      N_("confidence, relevance"): f"{agree:.2f} ({sigmas:+.1f} σ)",
                      N_("confidence, loss when pruned alone"): f"{within_layers(sure, loss)[0]:.2f}",
@@ -200,9 +199,8 @@ def _order(evidence: Evidence) -> Statement:
              **{kind: str(run["heads_left"][kind]) for kind in TITLES}, "BLEU": f"{run['bleu']:.2f}"}
             for run in (*controls, *runs)]
     compared = at_strengths_of_all_seeds(runs)
-    checks = [of_one_training(below(message("fewer left in {one} than in {other}", one=TITLES[first],
-                                            other=TITLES[second]),
-                                    _differences(compared, first, second))) for first, second in pairwise(TITLES)]
+    checks = [below(message("fewer left in {one} than in {other}", one=TITLES[first], other=TITLES[second]),
+                    _differences(compared, first, second)) for first, second in pairwise(TITLES)]
     apart = _differences(compared, CROSS, ENCODER)
     points = [{"name": kind, "which": "here", "value": count} for run in runs
               for kind, count in run["heads_left"].items()]

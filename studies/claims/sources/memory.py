@@ -94,7 +94,7 @@ def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Rea
 
 def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
     """Tests whether any of the models can drop as much of its memory as the statement claims."""
-    parts = [Check("", UNKNOWN, 0) if reach is None else reach.beyond(MOST) for reach in reached.values()]
+    parts = [Check("", UNKNOWN) if reach is None else reach.beyond(MOST) for reach in reached.values()]
     best = min(parts, key=lambda part: (YES, UNKNOWN, UNCLEAR, NO).index(part.outcome))
     known = max((reach.factor for reach in reached.values() if reach is not None), default=0)
     return [replace(best, what=message("over half dropped, here {known:g}x", known=known))]
@@ -103,7 +103,7 @@ def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
 def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
     checks = []
     for title, reach in reached.items():
-        part = Check("", UNKNOWN, 0) if reach is None else reach.at_least(THEIRS[title])
+        part = Check("", UNKNOWN) if reach is None else reach.at_least(THEIRS[title])
         what = message("{title}: {theirs:g}x less memory, here {known:g}x", title=message(title), theirs=THEIRS[title],
                        known=reach.factor) if reach and reach.factor else \
             message("{title}: {theirs:g}x less memory, here not even 1x", title=message(title),
@@ -117,7 +117,7 @@ def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows)
     """
     what = message("{title}: better than dropping the oldest", title=message(title))
     if factor is None or factor not in chosen or factor not in oldest:
-        return Check(what, UNKNOWN, 0)
+        return Check(what, UNKNOWN)
     return below_in_texts(message("{what} at {factor:g}x", what=what, factor=factor), chosen[factor] - oldest[factor])
 
 
@@ -135,7 +135,7 @@ class Reach:
         shows = min((factor for factor in self.measured if factor >= wanted), default=math.inf)
         tested = [check for factor, check in self.measured.items() if factor <= shows]
         outcome = YES if self.factor >= wanted else NO if self.lost <= shows < math.inf else UNCLEAR
-        last = tested[-1] if tested else Check("", UNCLEAR, 1)
+        last = tested[-1] if tested else Check("", UNCLEAR)
         return replace(last, outcome=outcome, p_true=max((part.p_true or 0.0 for part in tested), default=1.0),
                        p_false=min(1.0, len(tested) * min((part.p_false or 0.0 for part in tested), default=1.0)))
 

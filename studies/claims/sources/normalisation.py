@@ -197,7 +197,7 @@ def _entropy(evidence: Evidence) -> Statement:
                                steadier=statistics.fmean(steadier)),
                        statistics.fmean(steadier) >= HEADS)]
     else:
-        checks = [Check("", UNKNOWN, 0)]
+        checks = [Check("", UNKNOWN)]
     points: list[dict[str, Any]] = [
         {"name": message(name), "x": n, "seed": 0, "value": round(statistics.fmean(values), 4)}
         for name, by_length in readings.items() for n, values in sorted(by_length.items())]

@@ -13,7 +13,7 @@ from studies.claims import tables
 from studies.claims.contrast import judged, largest
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Claim, Statement
-from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, Estimate, below, fact, of_one_training
+from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, Estimate, below, fact
 from studies.papa import results
 from studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
 from studies.papa.results import Study, Task
@@ -54,11 +54,7 @@ def all_studies(evidence: Evidence) -> list[Study]:
 
 def _by_seed(what: str, values: Sequence[float], limit: float) -> Check:
     """Tests whether the mean over probes is below the limit."""
-    return of_one_training(below(what, {1: dict(enumerate(values))} if values else {}, limit))
-
-
-def _missing(what: str) -> list[Check]:
-    return [Check(what, fact(what, None).outcome)]
+    return below(what, {1: dict(enumerate(values))} if values else {}, limit)
 
 
 def _commands(studies: Sequence[Study]) -> str:
@@ -180,8 +176,8 @@ def _where_heads_count(studies: Sequence[Study], checks: list[Check]) -> list[Ch
     """Returns the checks; if there are none, returns one check that names the reason."""
     if checks:
         return checks
-    return [Check(message("no model clearly loses more with all heads pruned"), UNCLEAR, 1)] if studies else \
-        _missing(message("any model"))
+    return [Check(message("no model clearly loses more with all heads pruned"), UNCLEAR)] if studies else \
+        [fact(message("any model"), None)]
 
 
 def _average(evidence: Evidence, studies: Sequence[Study], shown: Sequence[Study]) -> Statement:
@@ -263,7 +259,7 @@ def _order(every: Sequence[Study]) -> Statement:
     studies = [study for study in every if study.has(RANDOM)]
     checks = [_by_seed(message("{model} loses less in the learned order", model=study.title),
                        [-difference for difference in _paired(study)], 0.0)
-              for study in studies] or _missing(message("any model"))
+              for study in studies] or [fact(message("any model"), None)]
     drops = [(study, {order: study.mean_drop_by_seed(order, study.counts[EIGHTH])
                       for order in (LEARNED, RANDOM, REMOVED)}) for study in studies]
     rows = [{N_("model"): study.title, N_("source"): tables.NOTHING, N_("learned order"): _percent(drop[LEARNED]),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from numpy import array, ndarray
 
-from models.messages import N_, listed, message
+from models.messages import N_, message
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims import commands, tables
@@ -63,9 +63,8 @@ def rouge_chart(rouge: Mapping[str, ndarray], errors: Mapping[str, float], title
     points = [{"name": titles[name], "value": round(float(values.mean()) + sign * errors[name], 4), "which": which}
               for name, values in rouge.items() for which, sign in (
                   (message("here"), 0), (message("90% interval"), -1), (message("90% interval"), 1))]
-    alt = listed((message("{kind} {value:.1f}", kind=titles[name], value=float(values.mean()))
-                  for name, values in rouge.items()), "; ")
-    return Chart("dots", points, "ROUGE-L", alt=alt) if points else None
+    return tables.chart("dots", points, "ROUGE-L", (
+        message("{kind} {value:.1f}", kind=titles[name], value=float(values.mean())) for name, values in rouge.items()))
 
 
 def behind(rouge: Mapping[str, ndarray], name: str) -> ndarray | None:

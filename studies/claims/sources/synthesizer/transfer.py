@@ -12,7 +12,7 @@ from studies.claims import tables
 from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
 from studies.claims.statement import Chart, Statement
-from studies.claims.verdict import Estimate, Samples, below, differences, no_worse, of_one_training, of_values
+from studies.claims.verdict import Estimate, Samples, below, differences, no_worse, of_values
 from studies.encoders import STEPS
 from studies.papa.tasks.corpora import CORPORA
 from studies.transfer.results import Encoder, common, encoders_of
@@ -43,8 +43,8 @@ def _judged(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: S
     checks = []
     for kind, way in product(kinds, WAYS):
         sides = (_samples(encoders, kind, way), _samples(encoders, "softmax", way))
-        checks.append(of_one_training(test(message(what, kind=titles[kind], way=message(WAY_WORDS[way])),
-                                           differences(*(sides if kinds == ALONE else reversed(sides))))))
+        checks.append(test(message(what, kind=titles[kind], way=message(WAY_WORDS[way])),
+                           differences(*(sides if kinds == ALONE else reversed(sides)))))
     return judged(key, _ours(encoders, titles, kinds), _tuned(encoders, kinds), checks, _rows(encoders, titles),
                   _chart(encoders, titles), COMMAND)
 
@@ -83,7 +83,7 @@ def _chart(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Chart 
     points = [{"name": titles[kind], "value": round(value, 4), "which": message(WAY_WORDS[way])}
               for kind, encoder in encoders.items() for way in WAYS
               for value in encoder.scores(way, common(encoders, way)).values()]
-    alt = listed((message("{kind}, {way}: {value}", kind=titles[kind], way=message(WAY_WORDS[way]),
-                          value=tables.spread([*encoder.scores(way, common(encoders, way)).values()], ".3f"))
-                  for kind, encoder in encoders.items() for way in WAYS), "; ")
-    return Chart("dots", points, message("mean score of the tasks"), alt=alt) if points else None
+    return tables.chart("dots", points, message("mean score of the tasks"), (
+        message("{kind}, {way}: {value}", kind=titles[kind], way=message(WAY_WORDS[way]),
+                value=tables.spread([*encoder.scores(way, common(encoders, way)).values()], ".3f"))
+        for kind, encoder in encoders.items() for way in WAYS))

@@ -6,13 +6,13 @@ Cross-attention is softmax in all models, as in the source.
 import math
 from collections.abc import Mapping, Sequence
 
-from models.messages import N_, listed, message
+from models.messages import N_, message
 from models.training.recipes import RECIPES
 from studies import per_text
 from studies.claims import commands, tables
 from studies.claims.contrast import Side, judged, log_of, of_trainings
 from studies.claims.evidence import Evidence, Metric
-from studies.claims.statement import Chart, Statement
+from studies.claims.statement import Statement
 from studies.claims.verdict import Estimate, Samples, below, differences
 from studies.pace import PLAIN
 
@@ -68,11 +68,11 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
         row |= {message("perplexity / softmax's, {budget}", budget=message(column)): "1" if name == "softmax" else value
                 for column, value in [*also.items()][2:]}
     points = tables.dots([(titles[name], theirs[name], values) for name, values in samples.items()])
-    alt = listed((message("{kind} {value:.2f}", kind=p["name"], value=p["value"]) for p in points), "; ")
     models = [PLAIN, *(f"translation-{name}" for name in (*ALONE, MIXED))]
     return judged(
         "synthesizer-best", _ours(samples, titles), bleus(evidence, [ours], [PLAIN]), checks, rows,
-        Chart("dots", points, "BLEU", alt=alt) if any(samples.values()) else None,
+        tables.chart("dots", points if any(samples.values()) else [], "BLEU", (
+            message("{kind} {value:.2f}", kind=p["name"], value=p["value"]) for p in points)),
         commands.evaluated(models, f"python -m studies.generated.sentences {' '.join(models)}"))
 
 
@@ -98,12 +98,11 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
     points = tables.dots([(titles[name], theirs[name] / theirs["softmax"], by_steps)
                           for name, by_steps in over.items()])
     budget = tables.best_budget([*over.values()])
-    alt = listed((message("{kind} {ours}, source {theirs:.3f}", kind=titles[name],
-                          theirs=theirs[name] / theirs["softmax"], ours=tables.cell(by_steps.get(budget, {}), ".3f"))
-                  for name, by_steps in over.items()), "; ")
+    chart = tables.chart("dots", points if any(over.values()) else [], message("BLEU / softmax's"), (
+        message("{kind} {ours}, source {theirs:.3f}", kind=titles[name], theirs=theirs[name] / theirs["softmax"],
+                ours=tables.cell(by_steps.get(budget, {}), ".3f")) for name, by_steps in over.items()),
+                         rule=(1.0, "softmax"))
     return judged(
         "synthesizer-translation", _ours(every, titles),
-        bleus(evidence, [PLAIN], [f"translation-{name}" for name in ALONE]), checks, rows,
-        Chart("dots", points, message("BLEU / softmax's"), rule=(1.0, "softmax"), alt=alt)
-            if any(over.values()) else None,
+        bleus(evidence, [PLAIN], [f"translation-{name}" for name in ALONE]), checks, rows, chart,
         commands.evaluated(names, f"python -m studies.generated.sentences {' '.join(names)}"), lost=lost)
