@@ -110,7 +110,7 @@ def document() -> str:
         others = sorted({spelt.replace("_", " ") for spelt, is_shown in lab.layer_types if not is_shown})
         without = ", ".join(others) or "none: each has attention and a state space"
         hybrids.append(f"| {model} | {lab.task.title} | {without} |")
-    refusals = [f"| {row.reason} | {row.remedy} |" for row in REFUSALS.values()]
+    refusals = [f"| {reason} | {remedy} |" for reason, remedy in REFUSALS.values()]
     return "\n".join([HEAD.format(version=version()) + "\n".join(dict.fromkeys(rows)), "",
                       MIXED + "\n".join(hybrids), "",
                       TOOLS + "\n".join(dict.fromkeys(tool_rows([*ARCHITECTURES, *HYBRIDS]))), "", "## Refusals", "",

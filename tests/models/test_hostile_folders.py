@@ -114,7 +114,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str, dict[str, Any]]] = {
 def message(cause: str, values: dict[str, Any], error: ForeignError) -> str:
     """Returns the message of a cause. Values of None are taken from the error."""
     values = {name: error.values[name] if value is None else value for name, value in values.items()}
-    return f"{REFUSALS[cause].reason.format(**values)}. {REFUSALS[cause].remedy.format(**values)}"
+    return "{}. {}".format(*(text.format(**values) for text in REFUSALS[cause]))
 
 
 @pytest.mark.parametrize("name", HOSTILE)
