@@ -85,8 +85,9 @@ def choice(lab: Lab, name: str, scope: str, before: AnyTrace) -> Choice:
     addresses = tuple(address for kind in kinds for address in kind.addresses)
     orders: dict[str, Order] = {LEARNED: pruning_orders.learned((store.read(lab.name, "gates") or {}).get("series", []),
                                                        addresses)}
-    for name, values in ((ALONE, _values(lab, "loss", kinds)), (CONFIDENCE, _values(lab, "confidence", kinds))):
-        orders[name] = () if values is None else pruning_orders.by_values(addresses, values)
+    for measured, what in ((ALONE, "loss"), (CONFIDENCE, "confidence")):
+        values = _values(lab, what, kinds)
+        orders[measured] = () if values is None else pruning_orders.by_values(addresses, values)
     orders[RANDOM] = pruning_orders.at_random(addresses)
     makers: dict[str, Callable[[], Order]] = {name: functools.partial(_given, order) for name, order in orders.items()
                                               if order}
