@@ -1,8 +1,7 @@
 """How many heads can go? Loss, BLEU, cost and KL by the number of remaining heads, for each pruning order."""
 
-import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
@@ -41,29 +40,14 @@ RISE = 1.1  # ratio of perplexities up to which the sentence counts heads
 Curves = list[tuple[str, str, Curve]]
 
 
-class Orders(Mapping[str, Order]):
-    """The pruning orders of a model, the preferred one first. Each is computed when it is first read."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], Order]]) -> None:
-        self._makers = {name: functools.cache(make) for name, make in makers.items()}
-
-    def __getitem__(self, name: str) -> Order:
-        return self._makers[name]()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
-
-
 @dataclass(frozen=True, eq=False)
 class Choice:
     """The pruning orders of a model, and the order that the page shows."""
 
     scope: str  # attention block, or ALL
     addresses: tuple[Address, ...]  # heads of the scope
-    # key of ORDERS -> heads in the order in which they are pruned. The preferred order is the first entry.
+    # key of ORDERS -> heads in the order in which they are pruned, the preferred order first. That of TEXT, which takes
+    # a pass per head, is empty unless the page shows it.
     orders: Mapping[str, Order]
     name: str  # key of the order that the page shows
 
@@ -89,16 +73,10 @@ def choice(lab: Lab, name: str, scope: str, before: AnyTrace) -> Choice:
         values = _values(lab, what, kinds)
         orders[measured] = () if values is None else pruning_orders.by_values(addresses, values)
     orders[RANDOM] = pruning_orders.at_random(addresses)
-    makers: dict[str, Callable[[], Order]] = {name: functools.partial(_given, order) for name, order in orders.items()
-                                              if order}
-    if has_curve_on_text(lab, before):
-        makers[TEXT] = lambda: pruning_orders.by_values(addresses, _on_text(lab, before, kinds))
-    known = Orders({name: makers[name] for name in ORDERS if name in makers})
-    return Choice(scope, addresses, known, name if name in known else next(iter(known)))
-
-
-def _given(order: Order) -> Order:
-    return order
+    known = [key for key in ORDERS if (has_curve_on_text(lab, before) if key == TEXT else orders[key])]
+    name = name if name in known else known[0]
+    orders[TEXT] = pruning_orders.by_values(addresses, _on_text(lab, before, kinds)) if name == TEXT else ()
+    return Choice(scope, addresses, {key: orders[key] for key in known}, name)
 
 
 def _values(lab: Lab, what: str, kinds: list[Kind]) -> ndarray | None:
