@@ -150,7 +150,7 @@ def _translations(spoken: str) -> gettext.NullTranslations:
     from babel.messages.mofile import write_mo
 
     file = io.BytesIO()
-    write_mo(file, catalogue(spoken), use_fuzzy=True)
+    write_mo(file, catalogue(spoken))
     file.seek(0)
     return gettext.GNUTranslations(file)
 

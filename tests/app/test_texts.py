@@ -3,6 +3,7 @@
 import copy
 import io
 import re
+import string
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -25,7 +26,7 @@ from models.messages import N_, listed, message, plural_message
 from tests.app import literals
 from tests.app.test_pages import opened, sent
 from tools import extract
-from tools.extract import forms, values
+from tools.extract import forms
 
 
 @pytest.fixture
@@ -116,39 +117,18 @@ def catalogue_of(*messages):
     return made
 
 
-def test_an_edited_text_keeps_its_translation_as_fuzzy():
-    old = catalogue_of(("Press the button to prune {n} heads of this model.", "剪{n}"), ("Undo", "撤销"), ("Go", "走"))
-    texts_now = catalogue_of(("Click the button to prune {n} heads of this model.", None), ("Undo", None), ("No", None))
-    new = extract.renewed(texts_now, old)
-    edited = new["Click the button to prune {n} heads of this model."]
-    assert (edited.string, edited.fuzzy) == ("剪{n}", True)
-    assert edited.user_comments == ["was: Press the button to prune {n} heads of this model."]
-    assert (new["Undo"].string, new["Undo"].fuzzy) == ("撤销", False)
-    # a short text gets no translation from a text that is only similar
-    assert not new["No"].string and not new["No"].fuzzy
-    assert len(new) == 3
+def test_texts_keep_their_translations_and_new_ones_have_none():
+    old = catalogue_of(("Press {n}.", "剪{n}"), ("Undo", "撤销"), (("{n} head", "{n} heads"), ("{n} 个头",)))
+    now = catalogue_of(("Click {n}.", None), ("Undo", None), (("{n} head", "{n} heads"), None))
+    new = extract.renewed(now, old)
+    assert {entry.id: entry.string for entry in new if entry.id} == {
+        "Click {n}.": "", "Undo": "撤销", ("{n} head", "{n} heads"): ("{n} 个头",)}
     written = extract.as_file(new)
-    assert extract.as_file(extract.renewed(texts_now, read_po(io.BytesIO(written), locale="zh"))) == written
+    assert extract.as_file(extract.renewed(now, read_po(io.BytesIO(written), locale="zh"))) == written
 
 
-def test_an_edited_text_with_other_values_has_no_translation():
-    old = catalogue_of(("Press the button to prune {n} heads of this model.", "剪{n}"))
-    new = extract.renewed(catalogue_of(("Press the button to prune {count} heads of this model.", None)), old)
-    assert [(entry.string, entry.fuzzy) for entry in new if entry.id] == [("", False)]
-
-
-def test_both_sides_of_a_merge_are_used():
-    ours, theirs = catalogue_of(("One", "一"), ("Two", "")), catalogue_of(("One", ""), ("Two", "二"))
-    new = extract.renewed(catalogue_of(("One", None), ("Two", None)), ours, theirs)
-    assert [new["One"].string, new["Two"].string] == ["一", "二"]
-    base, ours, theirs = catalogue_of(("One", "1")), catalogue_of(("One", "1")), catalogue_of(("One", "一"))
-    assert extract.renewed(base, *extract.merged(base, ours, theirs))["One"].string == "一"
-    assert extract.renewed(base, *extract.merged(base, theirs, ours))["One"].string == "一"
-
-
-def test_a_fuzzy_translation_is_shown_and_a_missing_one_is_english(monkeypatch):
+def test_a_missing_translation_is_english(monkeypatch):
     known = catalogue_of(("Undo", "撤销"), ("Redo", ""))
-    known["Undo"].flags.add("fuzzy")
     monkeypatch.setattr(texts, "catalogue", lambda language: known)
     monkeypatch.setattr(texts, "language", lambda: "zh")
     texts._translations.cache_clear()
@@ -196,10 +176,9 @@ COMPLETE = {"zh": 0.97}
 
 
 def texts_of(language: str):
-    """Returns (entry, English text) for each text with a confirmed translation. For texts with a plural it is the
-    plural form."""
+    """Returns (entry, English text) for each text with a translation. For texts with a plural it is the plural form."""
     return [(entry, extract.english(entry)) for entry in texts.catalogue(language)
-            if entry.id and extract.translated(entry) and not entry.fuzzy]
+            if entry.id and extract.translated(entry)]
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -210,13 +189,17 @@ def test_translations_are_translations(language):
     assert same <= NAMES
 
 
+def values(text: str) -> set[tuple[str, str]]:
+    """Returns the {names} of a text, each with its format specification."""
+    return {(name, form or "") for _, name, form, _ in string.Formatter().parse(text) if name is not None}
+
+
 def test_values_of_a_text_are_found():
     assert values("{n:,} of {all}") == {("n", ","), ("all", "")}
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_translation_has_the_values_of_its_text(language):
-    assert all(extract.keeps_values(entry) for entry in texts.catalogue(language) if entry.fuzzy)
     for entry, english in texts_of(language):
         for form in forms(entry):
             if "{" in english or "{" in form:
