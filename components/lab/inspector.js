@@ -89,7 +89,6 @@ export function createInspector(state) {
   };
   const palette = createPalette(unfold);
   element.append(tabline, side.element, view, tools, pins, palette.element, wide);
-  offerTools(() => data && state.openPalette());
 
   const openThing = thing => {
     const key = last[thing] ?? firstTool(data.tools, thing);
@@ -212,7 +211,9 @@ export function createInspector(state) {
   };
 
   const update = news => {
+    const isFirst = !data;
     data = news;
+    if (isFirst) offerTools(state.openPalette);
     const waiting = state.waiting();
     const now = currentView(data, waiting);
     const key = openTool(data, waiting);

@@ -48,3 +48,9 @@ def test_a_tip_leads_to_the_entry_of_its_term(visit: Callable[..., Page]):
     entry = opening.value.locator("#term-prune")
     expect(entry).to_be_in_viewport()
     expect(entry).to_contain_text("Sets the gate to 0")
+
+
+def test_the_list_of_tools_opens_from_a_page_without_tools(visit: Callable[..., Page]):
+    page = visit(page="about", wait=False)
+    page.get_by_role("button", name="Find a tool").click()
+    expect(page.locator("dialog.palette")).to_be_visible(timeout=20_000)
