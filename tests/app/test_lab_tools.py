@@ -7,12 +7,14 @@ from typing import Any
 import numpy
 import pytest
 
+from app.content.tools.mean import mean_map
 from app.lab import events, tools
 from app.state import visit
 from components.library.bundle import bundle
 from components.mounting import FOLDER
-from components.payload import pack, unpack
+from components.payload import lower_triangle, pack, unpack
 from models.plan import HeadPlan
+from models.thumbnails import encoded
 from tests.app.test_lab import LAYER, STORY, view_of
 
 DRAWINGS = FOLDER / "lab" / "tools"
@@ -140,6 +142,16 @@ def test_contributions_sum_to_the_logit_and_pruned_heads_contribute_nothing():
     total = heads["self"].sum() + sum(rest.values())
     assert sum(row["value"] for row in bars["rows"]) == pytest.approx(total, abs=1e-3)
     assert f"{total:+.2f}".replace("-", "−") in parts[0]["small"]
+
+
+def test_a_mean_pattern_counts_each_head_with_its_gate():
+    plan = HeadPlan().with_heads([("self", 0, 1)], gate=0.0).with_heads([("self", 0, 2)], gate=0.5)
+    view = view_of(SELECTIVE, plan, STORY)
+    mean = numpy.average(view.layer(layer=0).weights, 0, [1, 0, 0.5, 1, 1, 1, 1, 1])
+    assert abs(mean_map(view, [0]).astype(int) - lower_triangle(encoded(mean))).max() <= 1
+    off = view_of(SELECTIVE, HeadPlan().with_heads([("self", 0, head) for head in range(8)], gate=0.0), STORY)
+    plain = lower_triangle(encoded(off.layer(layer=0).weights.mean(0)))
+    assert abs(mean_map(off, [0]).astype(int) - plain).max() <= 1
 
 
 def test_matches_have_the_softmax_of_the_attention():

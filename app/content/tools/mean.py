@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy
 from numpy import ndarray
 
+from app.content.heads import state_of
 from app.content.tool import Tool
 from app.content.view import View
 from app.texts import N_
@@ -20,9 +21,12 @@ def content(view: View, tool: Tool) -> Content:
 
 
 def mean_map(view: View, layers: Sequence[int]) -> ndarray:
-    """Returns the mean pattern of all heads of some layers, packed if causal."""
-    total = sum((view.layer(layer=layer).weights.mean(0) for layer in layers), numpy.float32(0)) / len(layers)
-    weights = encoded(numpy.asarray(total))
+    """Returns the mean pattern of all heads of some layers, packed if causal; the plain mean if all are pruned."""
+    gates = numpy.array([[state_of(view.lab, view.plan, (view.kind.name, layer, head)).gate
+                          for head in range(view.kind.heads)] for layer in layers], numpy.float32)
+    shares = gates / gates.sum() if gates.any() else numpy.full_like(gates, 1 / gates.size)
+    weights = encoded(sum(numpy.tensordot(share, view.layer(layer=layer).weights, 1)
+                          for share, layer in zip(shares, layers, strict=True)))
     return lower_triangle(weights) if view.kind.causal else weights
 
 

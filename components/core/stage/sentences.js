@@ -61,9 +61,7 @@ export function selectionName({ kind, layer, head, scope }, kinds, used = true) 
   if (!used && scope === 'row')
     return several ? _('layer {layer} of {title}', at) : _('layer {layer} ({heads} heads)', at);
   if (scope === 'row')
-    return several
-      ? _('layer {layer} of {title} (mean of {heads} heads)', at)
-      : _('layer {layer} (mean of {heads} heads)', at);
+    return several ? _('layer {layer} of {title} (mean of its heads)', at) : _('layer {layer} (mean of its heads)', at);
   return several ? _('layer {layer}, head {head} of {title}', at) : _('layer {layer}, head {head}', at);
 }
 

@@ -18,27 +18,28 @@ function draw(place, api) {
     tool && data.selection.kind === kind.kind && (thing === 'all' || data.selection.layer === selection.layer)
       ? data.arrays['map.mean']
       : null;
-  const whole = heads.every(({ gate }) => gate === 1); // the words have the same numbers
-  const exact = whole ? selectedRow(data, now.heads[kind.kind], selection, now.look).row : null;
+  const exact = selectedRow(data, now.heads[kind.kind], selection, now.look).row; // the words have the same numbers
   const byte = map ? mapBytes(map, api.queries.length, api.keys.length) : meanBytes(data, kind, heads);
   place.append(
     heading(
       sentence(off ? _('Live, {word} would look at') : _('{word} looks at'), {
         word: wordElement(api.queries[now.look] ?? ''),
       }),
-      _('mean of {n} heads', { n: heads.length }),
+      _('mean of {n} heads', { n: heads.filter(({ gate }) => off || gate > 0).length }),
     ),
     ...(byte ? [patternOf(api, byte, off, exact)] : []),
   );
 }
 
-/** Returns the mean of heads, computed from their tiles as bytes; null if the tiles are not whole maps. */
+/** Returns the mean of heads, by their gates, from their tiles as bytes; null if the tiles are not whole maps. */
 export function meanBytes(data, kind, heads) {
   const bytes = heads.map(({ l, head }) => headBytes(data, kind, l, head));
   if (bytes.includes(null)) return null;
+  const total = heads.reduce((sum, { gate }) => sum + gate, 0);
   return (i, j) => {
     if (bytes[0](i, j) === undefined) return undefined;
-    const mean = bytes.reduce((sum, byte) => sum + weightOf(byte(i, j)), 0) / bytes.length;
+    const shareOf = ({ gate }) => (total ? gate / total : 1 / heads.length);
+    const mean = heads.reduce((sum, head, h) => sum + weightOf(bytes[h](i, j)) * shareOf(head), 0);
     return Math.round(255 * Math.sqrt(mean));
   };
 }
