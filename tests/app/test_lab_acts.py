@@ -291,3 +291,14 @@ def test_a_model_with_random_weights_shows_no_answer(tmp_path, monkeypatch):
         assert header["model"]["untrained"] == is_random == (header["answer"] is None)
         assert (header["guesses"] is None) >= is_random
         assert ("mean nothing" in (header["notice"] or {"message": ""})["message"]) == is_random
+
+
+def test_undoing_all_changes_keeps_what_is_selected():
+    here = visiting("stories-softmax", STORY, tool="layer.mean")
+    with visit.use(here):
+        head = {"kind": "self", "layer": 2, "head": 4, "scope": "row"}
+        for event in ({"type": "select"} | head, {"type": "heads", "gate": 0} | head, {"type": "reset"}):
+            before = here.history.present
+            events.on_lab(event)
+        assert before.plan and not here.history.present.plan
+        assert here.history.present == replace(before, plan=HeadPlan())

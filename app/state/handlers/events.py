@@ -9,7 +9,7 @@ from typing import Any
 
 from app.state import session, visit
 from app.state.handlers.lesson_events import leave_lesson
-from app.state.lab_state import FIRST_PAGE, LAB, LAST, MAX_TEXT, PAGES, START, LabState
+from app.state.lab_state import FIRST_PAGE, LAB, LAST, MAX_TEXT, PAGES, START
 from app.state.lessons.lesson_files import Place
 from app.state.link import lab_of, read_query
 from app.state.session import history, is_index
@@ -86,10 +86,8 @@ def on_toolbar(event: dict[str, Any]) -> None:
             past.undo()
         case "redo":
             past.redo()
-        case "reset":  # a reset restores plan, selection and view, and keeps the text and the settings of the pages
-            cleared = LabState(past.present.model)
-            past.do(replace(past.present, plan=HeadPlan(), selection=cleared.selection.within(past.present.shape),
-                            prediction=LAST, budgets=()))
+        case "reset":
+            past.do(replace(past.present, plan=HeadPlan(), budgets=()))
         # a list, because `in` on a dict raises an error for unhashable values
         case "page" if event.get("page") in [*PAGES]:
             if past.present.lesson is not None:
