@@ -133,8 +133,8 @@ def _caption(recipe: Recipe, shown: runs.Shown, step: int, accuracy: float) -> s
 def _curve(recipe: Recipe, packed: Sequence[bytes]) -> dict[str, Any]:
     """Returns the name of a training with its last accuracy, and [step, accuracy] of each moment."""
     heads = [json.loads(data.partition(b"\n")[0]) for data in packed]
-    return {"title": f"{title(recipe)} → {matrix.share(heads[-1]['accuracy'])}",
-            "curve": [[head["step"], head["accuracy"]] for head in heads]}
+    end = f" → {matrix.share(heads[-1]['accuracy'])}" if heads[-1]["step"] else ""
+    return {"title": title(recipe) + end, "curve": [[head["step"], head["accuracy"]] for head in heads]}
 
 
 def title(recipe: Recipe) -> str:

@@ -250,10 +250,10 @@ function wordLook({ hover, view, data }, selection) {
 /** Chooses the type size of the words and the size of the tiles: the selected heads' buttons are in the window. */
 function fit(state, data) {
   for (const picture of state.pictures) picture.fit(data, atRow(data));
-  const [stage, board, inspector] = [state.stage, state.board, state.inspector.element].map(element =>
-    element.getBoundingClientRect(),
-  );
+  const parts = [state.stage, state.board, state.inspector.element, state.pictures.at(-1).words.element];
+  const [stage, board, inspector, words] = parts.map(element => element.getBoundingClientRect());
   const zoom = state.root.currentCSSZoom ?? 1;
+  state.root.style.setProperty('--words', `${(stage.bottom - words.top) / zoom}px`);
   const buttons = Number.parseFloat(getComputedStyle(state.root).getPropertyValue('--buttons')); // their lower edge
   const end = inspector.top < board.bottom ? stage.bottom : inspector.top + buttons * zoom;
   const height = (innerHeight - HEADER + stage.top - end + board.height) / zoom;

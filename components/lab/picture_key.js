@@ -14,12 +14,12 @@ export function createPictureKey() {
   for (const { classList } of [curve, growing]) classList.add('in-one-line');
   const element = make('ol.picture-key');
   element.append(
+    constant,
+    pruned,
     entry('M2 2h12v12H2zM3 6h3M3 9h6M3 12h9', _('a head: each row looks at dark columns')),
     entry('M1 4h14v8H1z', _('the word that looks')),
     curve,
     growing,
-    constant,
-    pruned,
   );
   return {
     element,
