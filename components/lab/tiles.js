@@ -104,7 +104,8 @@ export function showLayer(row, data, view, shown, state, narrow) {
     );
     const index = row.layer * kind.heads + head;
     const gates = data.arrays[`gates.${row.kind}`]?.data;
-    const stubs = narrow ? data.arrays[`stubs.${row.kind}`]?.data : null; // a phone has no room for bars beside the tiles
+    // a phone has no room for bars beside the tiles
+    const stubs = narrow && view.marks.contributions ? data.arrays[`stubs.${row.kind}`]?.data : null;
     const moved = gates || stubs ? null : data.arrays[`moved.${row.kind}`]?.data;
     const length = stubs ? Math.min(1, Math.abs(stubs[index])) : (gates ?? moved)?.[index];
     bar.hidden = length === undefined;
