@@ -5,11 +5,9 @@ The error names the file and a command, but no path of the server. Concurrent re
 
 import json
 import shutil
-import subprocess
-import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 
 import pytest
 import torch
@@ -20,7 +18,7 @@ from torch.testing import assert_close
 import models
 from models import loading
 from models.storage import checkpoint
-from models.storage.checkpoint import CheckpointError, digests, read_card, read_constant, read_model, write
+from models.storage.checkpoint import CheckpointError, digests, read_card, read_model
 from models.tasks import TASKS, assignment
 from models.training import release
 from models.training.release import finish
@@ -42,30 +40,12 @@ def test_what_is_written_is_read(folder: Path):
     assert sorted(path.name for path in folder.iterdir()) == sorted(checkpoint.FILES)
     assert read.model.config == tiny.model.config and read.name == NAME
     assert read.card == json.loads((folder / "card.json").read_text())
-    for name, tensor in read.model.state_dict().items():
-        assert tensor.dtype == torch.float32
-        expected = tiny.model.state_dict()[name]
-        step = expected.abs().amax(-1, keepdim=True) / 127 if expected.ndim > 1 else torch.zeros(())
-        assert ((tensor - expected).abs() <= 0.51 * step).all(), name
     assert_close(read.constant["self"], tiny.constant["self"], rtol=2**-10, atol=2**-24)
+    assert_close(read.constant["self"].sum(-1), torch.ones(*read.constant["self"].shape[:-1]))
     assert not read.model.training and not any(p.requires_grad for p in read.model.parameters())
     ids = random_ids(1, 12)[0]
     before, after = (torch.tensor(trace_of(which, ids).output.distribution) for which in (tiny, read))
     assert_close(after, before, rtol=0, atol=0.05)  # rounding changes no probability by more than 0.05
-
-
-def test_writing_what_was_read_changes_nothing(folder: Path, tmp_path: Path):
-    """Rounding to 8 bits happens once: writing a loaded model again gives the same integers and scales."""
-    model = read_model(folder)
-    write(tmp_path / "copy", model, read_constant(folder, model.config, 128))
-    assert (tmp_path / "copy" / "config.json").read_bytes() == (folder / "config.json").read_bytes()
-    first, second = (load_file(path / "model.safetensors") for path in (folder, tmp_path / "copy"))
-    assert first.keys() == second.keys()
-    for name, tensor in first.items():
-        if tensor.dtype == torch.int8:
-            assert torch.equal(second[name], tensor)
-        else:
-            assert_close(second[name], tensor, rtol=1e-6, atol=0)
 
 
 def cut(path: Path) -> None:
@@ -168,20 +148,9 @@ def test_an_unknown_name(folder: Path, name: str, told: str):
 
 def test_eight_threads_share_one_load(folder: Path, monkeypatch: pytest.MonkeyPatch):
     reads = []
-
-    def counted(path: Path):
-        reads.append(path)
-        return read_model(path)
-
-    monkeypatch.setattr(checkpoint, "read_model", counted)
-    barrier = threading.Barrier(8)
-
-    def load(_: int):
-        barrier.wait()
-        return models.load(NAME)
-
+    monkeypatch.setattr(checkpoint, "read_model", lambda path: reads.append(path) or sleep(0.1) or read_model(path))
     with ThreadPoolExecutor(8) as pool:
-        labs = list(pool.map(load, range(8)))
+        labs = list(pool.map(models.load, [NAME] * 8))
     assert len({id(loaded) for loaded in labs}) == 1 and models.load(NAME) is labs[0]
     assert len(reads) == 1
 
@@ -199,12 +168,3 @@ def test_a_finished_models_card_has_the_digests_of_its_files(tmp_path: Path, mon
         content = (target / name).read_bytes()
         (target / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
         assert digests(target)[name] != stored[name]
-
-
-def test_no_model_brings_torchs_compiler_with_it():
-    """No model imports torch's compiler, which takes 66 MB and 1.5 s when the first Synthesizer is loaded."""
-    code = ("import sys, models\nfor name in models.names(): models.load(name)\n"
-            "print([name for name in ('sympy', 'torch._dynamo', 'torch._inductor') if name in sys.modules])")
-    ran = subprocess.run([sys.executable, "-c", code], cwd=Path(models.__file__).parents[1], capture_output=True,
-                         text=True, check=True)
-    assert ran.stdout.strip() == "[]"

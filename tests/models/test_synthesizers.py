@@ -4,6 +4,7 @@ Tables, their limits, initial values and gradients. The formulas of the types ar
 test_attention.py.
 """
 
+import copy
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,9 @@ def test_which_types_have_tables():
 @pytest.mark.parametrize("attention", LIMITED)
 def test_a_text_longer_than_the_tables_has_no_weights(attention: str):
     module = module_of(attention)
+    before = copy.deepcopy(module.state_dict())
     module(inputs(N), rotary_table(N, D))
+    assert_close(module.state_dict(), before, **EXACTLY)  # scores are masked in place, and the table is not
     with pytest.raises(ValueError, match=f"{N} tokens; this text has {N + 1}"):
         module(inputs(N + 1), rotary_table(N + 1, D))
 
