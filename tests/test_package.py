@@ -135,13 +135,6 @@ for family in {families}:
     assert printed.split() == [word for family in families for word in (family, "attention_lab.models.trace")]
 
 
-def test_the_readmes_python_prints_what_it_shows(python: Path):
-    page = (ROOT / "README.md").read_text()
-    (code,), (shown,) = (re.findall(rf"^```{kind}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-                         for kind in ("python", "text"))
-    assert run(python, code) == shown
-
-
 @pytest.mark.parametrize("path", sorted(notebooks.FOLDER.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_runs_with_the_wheel(python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path):
     """A notebook runs in a kernel with the wheel only, outside of the repository and without Streamlit."""
