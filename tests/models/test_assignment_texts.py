@@ -147,13 +147,6 @@ def deviation(questions: int) -> float:
     return 5 * (0.1 * 0.9 / questions) ** 0.5
 
 
-def test_measure_of_a_model_that_knows(few_texts: None):
-    metric = METRIC.evaluate(Guess(lambda tokens: tokens.roll(-1, 1)))  # the answer to a question is the next token
-    assert set(metric["accuracy_by_events"].values()) == set(metric["accuracy_by_overwrites"].values()) == {1.0}
-    assert list(metric["accuracy_by_events"]) == ["6", "12", "24", "48", "96"]
-    assert metric["texts_per_length"] == 200
-
-
 def test_measure_of_a_model_that_guesses(few_texts: None):
     metric = METRIC.evaluate(Guess(lambda tokens: torch.full_like(tokens, DIGIT + 7)))
     for events, accuracy in metric["accuracy_by_events"].items():
@@ -177,7 +170,8 @@ def test_what_a_model_cannot_read_is_not_measured(few_texts: None, longest: int,
     """Texts longer than the model's limit are not measured. A text has BOS and two tokens per event."""
     def guess(tokens: Tensor) -> Tensor:
         assert tokens.shape[1] <= longest
-        return tokens.roll(-1, 1)
+        return tokens.roll(-1, 1)  # the answer to a question is the next token
 
     metric = METRIC.evaluate(Guess(guess, longest))
-    assert list(metric["accuracy_by_events"]) == events and bool(metric["accuracy_by_overwrites"]) == ("24" in events)
+    assert metric["accuracy_by_events"] == dict.fromkeys(events, 1.0)
+    assert set(metric["accuracy_by_overwrites"].values()) == ({1.0} if "24" in events else set())

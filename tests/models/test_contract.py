@@ -80,23 +80,6 @@ def test_every_name_says_its_task_and_its_attention(lab: models.Lab, name: str):
     assert re.sub("-(512|128|wide|one-pass)$", "", name) == expected
 
 
-def test_example_of_the_design():
-    """The example in DESIGN.md runs as a script outside the repository."""
-    lab = models.load("stories-selective")
-    # arguments: attention block, layer, head[, value]
-    plan = models.HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.0)
-    trace = models.run(lab, "Once upon a time", plan)
-    n, layers, heads = len(trace.tokens), *lab.shape["self"]
-    assert "".join(trace.tokens[1:]) == "Once upon a time"
-    for array in (trace.scores["self"], trace.live["self"], trace.weights["self"]):
-        assert array.shape == (layers, heads, n, n) and array.dtype == numpy.float32
-    assert trace.mask.shape == (layers, n, n)
-    assert models.run(models.load("stories-softmax"), "Once upon a time").mask is None
-    assert len(trace.output.labels) == len(trace.output.probabilities) == lab.task.vocabulary
-    assert trace.output.probabilities[0] == trace.output.probabilities.max()
-    assert models.HeadPlan.parse(str(plan)) == plan
-
-
 def test_every_example_runs(lab: models.Lab):
     """Every example runs unmodified and with every head constant, and all resulting numbers are finite."""
     every = models.HeadPlan().with_heads([head for kind in lab.kinds for head in kind.addresses], constant=True)

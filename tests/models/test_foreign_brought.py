@@ -19,6 +19,7 @@ from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.reading.classes import ClassReader, NextReader, SpanReader, TokenClassReader
 from models.labs.foreign.reading.readers import TextReader
+from models.prompt import Prompt
 from tests.models.foreign_architectures import ARCHITECTURES, ENCODER, SHARED, WORDS
 
 DECODER = {**SHARED, "vocab_size": WORDS["bytes"]}
@@ -109,17 +110,17 @@ def test_class_names_with_gaps_equal_and_missing(names: dict[str, Any], expected
 # Heads of tasks
 
 
-def eager(folder: Path, lab: ForeignLab, text: str) -> Any:
+def eager(folder: Path, lab: ForeignLab, prompt: Prompt) -> Any:
     """Returns the output of transformers' own model for the tokens of a text."""
     model = getattr(transformers, lab.task.auto).from_pretrained(folder).eval()
     with torch.no_grad():
-        return model(**lab.task.inputs(lab.read(text)))
+        return model(**lab.task.inputs(prompt))
 
 
 def test_entities_have_a_class_per_token(tmp_path: Path):
     folder = bert(tmp_path, "BertForTokenClassification", id2label={0: "O", 1: "B-PER", 2: "I-PER"})
     lab = opened(folder)
-    trace, expected = models.run(lab, TEXT), eager(folder, lab, TEXT).logits[0].softmax(-1)
+    trace, expected = models.run(lab, TEXT), eager(folder, lab, lab.read(TEXT)).logits[0].softmax(-1)
     assert isinstance(lab.task, TokenClassReader)
     assert [output.position for output in trace.outputs] == list(range(1, len(trace.tokens) - 1))
     for output in trace.outputs:
@@ -130,7 +131,7 @@ def test_entities_have_a_class_per_token(tmp_path: Path):
 def test_question_answering_has_the_two_ends_of_the_answer(tmp_path: Path):
     folder = bert(tmp_path, "BertForQuestionAnswering")
     lab, text = opened(folder), "Who sat? [SEP] The cat sat on the mat."
-    trace, expected = models.run(lab, text), eager(folder, lab, text)
+    trace, expected = models.run(lab, text), eager(folder, lab, lab.read(text))
     assert isinstance(lab.task, SpanReader) and not lab.read(text).hint.count("control")
     for output, logits in zip(trace.outputs, (expected.start_logits, expected.end_logits), strict=True):
         torch.testing.assert_close(torch.tensor(output.distribution), logits[0].softmax(-1))
@@ -147,7 +148,8 @@ def test_a_pair_of_sentences_follows_or_not(tmp_path: Path):
     lab, text = opened(folder), "The cat sat. [SEP] The dog sat."
     output = models.run(lab, text).output
     assert isinstance(lab.task, NextReader) and output is not None
-    torch.testing.assert_close(torch.tensor(output.distribution), eager(folder, lab, text).logits[0].softmax(-1))
+    expected = eager(folder, lab, lab.read(text)).logits[0].softmax(-1)
+    torch.testing.assert_close(torch.tensor(output.distribution), expected)
 
 
 @pytest.mark.parametrize(("architecture", "numbers"), [
@@ -196,8 +198,7 @@ def test_a_vision_model_without_a_class_token_opens(tmp_path: Path):
     lab = opened(tmp_path)
     prompt = lab.read_picture(picture())
     assert len(prompt.ids) == 16 and prompt.tokens[0] == "1,1"
-    with torch.no_grad():
-        expected = model.eval()(**lab.task.inputs(prompt)).last_hidden_state[0]
+    expected = eager(tmp_path, lab, prompt).last_hidden_state[0]
     torch.testing.assert_close(torch.tensor(lab.run(prompt, [HeadPlan()])[0].vectors), expected, rtol=1e-4, atol=1e-4)
 
 
@@ -241,11 +242,9 @@ def test_the_text_model_of_a_multimodal_encoder_opens_alone(tmp_path: Path):
     folder = saved(tmp_path, config, "EmbeddingGemma2Model", "encoder")
     lab = opened(folder)
     prompt = lab.read(TEXT)
-    with torch.no_grad():
-        expected = transformers.AutoModel.from_pretrained(folder).eval()(**lab.task.inputs(prompt)).last_hidden_state
+    expected = eager(folder, lab, prompt).last_hidden_state[0]
     assert (lab.kinds[0].layers, lab.kinds[0].heads, lab.longest) == (2, 4, None)
-    torch.testing.assert_close(torch.tensor(lab.run(prompt, [HeadPlan()])[0].vectors), expected[0], rtol=1e-4,
-                               atol=1e-4)
+    torch.testing.assert_close(torch.tensor(lab.run(prompt, [HeadPlan()])[0].vectors), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_decoder_with_one_softmax_over_two_texts_is_refused_for_that(tmp_path: Path):

@@ -50,12 +50,6 @@ def test_brackets_that_hide_nothing_are_text(text: str, shown: str):
     assert "".join(TASK.read(text).tokens[1:]) == shown
 
 
-def test_without_a_hidden_word_there_is_a_hint():
-    prompt = TASK.read("The cat sat on the mat")
-    assert prompt.predict_at == () and "[MASK]" in prompt.hint and "[brackets]" in prompt.hint
-    assert prompt.ids == STORIES.read("The cat sat on the mat").ids
-
-
 @pytest.mark.parametrize("title, text", TASK.examples)
 def test_examples_can_be_read(title: str, text: str):
     prompt = TASK.read(text)

@@ -80,10 +80,11 @@ def test_gates_of_ours_are_plans(attention: str):
     same_as_plans(stack(attention), prompt_of(random_ids(1, 9)[0]))
 
 
-@pytest.mark.parametrize("attention", ["softmax", "selective", "random-softmax"])
-def test_gates_of_models_of_two_texts_are_plans(attention: str):
+@pytest.mark.parametrize(("attention", "constant"), [("softmax", False), ("softmax", True), ("selective", False),
+                                                     ("random-softmax", False)])
+def test_gates_of_models_of_two_texts_are_plans(attention: str, constant: bool):
     lab = make_lab(attention)
-    same_as_plans(lab, lab.read(TEXT_TYPED))
+    same_as_plans(lab, lab.read(TEXT_TYPED), constant)
 
 
 @pytest.mark.parametrize("name", FOREIGN)
@@ -99,11 +100,6 @@ def test_constant_gates_of_ours_are_plans(name: str):
     lab = models.load(name)
     text = {"assignment": "x=7; y=2; x=?", "masked": "The girl lost [her] toy."}.get(lab.task.name, "Once upon a time")
     same_as_plans(lab, lab.read(text), constant=True)
-
-
-def test_constant_gates_of_models_of_two_texts_are_plans():
-    lab = make_lab()
-    same_as_plans(lab, lab.read(TEXT_TYPED), constant=True)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "t5"])
