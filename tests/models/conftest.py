@@ -9,7 +9,7 @@ from tiny import make_lab
 
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
-from tests.models.made_claims import Made
+from tests.models.made_claims import Made, as_the_sources_have_it
 
 # one thread, because tiny products gain nothing from more and other tests may run at the same time
 torch.set_num_threads(1)
@@ -25,6 +25,13 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(tmp_path: Path) -> Made:
     """Returns a folder with synthetic cards, seeds and measurements, from which verdicts are computed."""
     return Made(tmp_path)
+
+
+@pytest.fixture
+def sources(made: Made) -> Made:
+    """Returns the folder with the values of the sources, for which the claims hold."""
+    as_the_sources_have_it(made)
+    return made
 
 
 @pytest.fixture(params=sorted(TYPES))

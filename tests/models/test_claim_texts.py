@@ -14,7 +14,6 @@ from studies.claims import HOLDS, MISSING, ONCE, OPEN
 from studies.claims.sources import heads, synthesizer
 from tests.models.made_claims import (
     Made,
-    as_the_sources_have_it,
     gates_as_the_source_has_them,
     heads_as_the_source_has_them,
 )
@@ -89,13 +88,12 @@ def answers_differ(*keys: str) -> Damage:
     ("normalisation-log-n", "masked-log-n", answers_differ("texts", "256")),
     ("normalisation-reading", "masked-gau-relu2", answers_differ("readings", "length", "32", "texts")),
 ])
-def test_other_texts_would_have_another_answer(made: Made, key: str, name: str, change: Damage):
+def test_other_texts_would_have_another_answer(sources: Made, key: str, name: str, change: Damage):
     """A statement that holds for the means is not clear if single texts differ strongly."""
-    as_the_sources_have_it(made)
-    gates_as_the_source_has_them(made)
-    assert made.verdicts()[key] == HOLDS
-    differ(made, name, change)
-    assert made.verdicts()[key] == OPEN
+    gates_as_the_source_has_them(sources)
+    assert sources.verdicts()[key] == HOLDS
+    differ(sources, name, change)
+    assert sources.verdicts()[key] == OPEN
 
 
 SYNTHESIZERS = tuple(f"translation-{name}" for name in ("dense", "random", "factorized-random", "random-softmax"))
@@ -107,19 +105,18 @@ SYNTHESIZERS = tuple(f"translation-{name}" for name in ("dense", "random", "fact
     ("disagreement-helps", ["translation-disagreement-out"], 0.2, HOLDS),
     ("disagreement-helps", ["translation-disagreement-out"], 1.0, OPEN),
     ("heads-few", [heads.PRUNED], 0.2, ONCE), ("heads-few", [heads.PRUNED], 2.0, OPEN)])
-def test_other_sentences_would_have_another_bleu(made: Made, key: str, names: list[str], bleu: float, word: str):
+def test_other_sentences_would_have_another_bleu(sources: Made, key: str, names: list[str], bleu: float, word: str):
     """A statement about BLEU is not clear if the values of single sentences alternate by `bleu` around the mean. One
     claim compares ratios of BLEU, the other claims compare BLEU."""
-    as_the_sources_have_it(made)
-    heads_as_the_source_has_them(made)
+    heads_as_the_source_has_them(sources)
     if key.startswith("synthesizer"):  # these claims compare with a separate plain softmax model
-        made.card(pace.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
+        sources.card(pace.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
     for name in names:
-        score = json.loads((made.folder / "checkpoints" / name / "card.json").read_text())["metric"]["bleu"]
-        made.sentences(name, [score + bleu * (-1) ** i for i in range(20)])
-    assert made.verdicts()[key] == word
-    (made.folder / "measurements" / f"{names[0]}.sentences.json").unlink()
-    assert made.verdicts()[key] == MISSING
+        score = json.loads((sources.folder / "checkpoints" / name / "card.json").read_text())["metric"]["bleu"]
+        sources.sentences(name, [score + bleu * (-1) ** i for i in range(20)])
+    assert sources.verdicts()[key] == word
+    (sources.folder / "measurements" / f"{names[0]}.sentences.json").unlink()
+    assert sources.verdicts()[key] == MISSING
 
 
 def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):

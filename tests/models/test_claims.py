@@ -14,7 +14,6 @@ from studies.claims.sources import gated, heads
 from studies.zero_shot import choices
 from tests.models.made_claims import (
     Made,
-    as_the_sources_have_it,
     blocks,
     gates_as_the_source_has_them,
     heads_as_the_source_has_them,
@@ -22,19 +21,18 @@ from tests.models.made_claims import (
 )
 
 
-def test_claims_about_gates_fail_with_other_values(made: Made):
-    as_the_sources_have_it(made)
-    gates_as_the_source_has_them(made)
-    true = json.loads((made.folder / "measurements" / f"{gated.GATED}.sink.json").read_text())
+def test_claims_about_gates_fail_with_other_values(sources: Made):
+    gates_as_the_source_has_them(sources)
+    true = json.loads((sources.folder / "measurements" / f"{gated.GATED}.sink.json").read_text())
     gates_as_the_source_has_them(
-        made, by_window=[0.3] * 20, gates=true["gates"] | {"by_window": [0.6] * 20},
+        sources, by_window=[0.3] * 20, gates=true["gates"] | {"by_window": [0.6] * 20},
         losses=true["losses"] | {"constant": [loss + 0.2 for loss in true["losses"]["own"]]})
-    words = made.verdicts()
+    words = sources.verdicts()
     assert {key: word for key, word in words.items() if key.startswith("gated-")} == {
         "gated-perplexity": HOLDS, "gated-longer": ONCE, "gated-sink": SMALL, "gated-sparse": FAILS,
         "gated-token": FAILS}
-    made.card(gated.GATED, {"perplexity": 39.0})  # now the card belongs to other weights than the measurement
-    words = made.verdicts()
+    sources.card(gated.GATED, {"perplexity": 39.0})  # now the card belongs to other weights than the measurement
+    words = sources.verdicts()
     assert words["gated-perplexity"] == FAILS
     assert {words[f"gated-{key}"] for key in ("sink", "sparse", "token", "longer")} == {MISSING}
 
@@ -48,11 +46,10 @@ def test_nothing_is_measured_in_an_empty_folder(made: Made):
             assert statement.table and statement.contrast and statement.source and statement.basis
 
 
-def test_all_statements_hold_with_the_numbers_of_their_sources(made: Made):
-    as_the_sources_have_it(made)
-    heads_as_the_source_has_them(made)
-    gates_as_the_source_has_them(made)
-    words = made.verdicts()
+def test_all_statements_hold_with_the_numbers_of_their_sources(sources: Made):
+    heads_as_the_source_has_them(sources)
+    gates_as_the_source_has_them(sources)
+    words = sources.verdicts()
     assert {key for key, word in words.items() if word == BUILT} == {
         "normalisation-entropy", "normalisation-relu2", "disagreement-own"}
     assert {key for key, word in words.items() if word == ONCE} == {
@@ -62,7 +59,7 @@ def test_all_statements_hold_with_the_numbers_of_their_sources(made: Made):
         "heads-order", "gated-sink", "gated-sparse", "gated-token", "gated-longer"}
     # the source has no random order
     assert words["papa-order"] == SMALL and set(words.values()) == {HOLDS, ONCE, BUILT, SMALL}
-    for claim in judge(made.evidence):
+    for claim in judge(sources.evidence):
         for statement in claim.statements:
             assert statement.chart and statement.chart.points and statement.chart.alt
             assert all(math.isfinite(point["value"]) for point in statement.chart.points)
@@ -70,31 +67,29 @@ def test_all_statements_hold_with_the_numbers_of_their_sources(made: Made):
             assert len({tuple(row) for row in statement.table}) == 1  # every row has the same columns
 
 
-def test_replies_of_a_conversation_are_resampled_together(made: Made):
+def test_replies_of_a_conversation_are_resampled_together(sources: Made):
     """The same gains are clear if they are spread over all conversations, and not if they differ by conversation."""
-    as_the_sources_have_it(made)
     for name in ("random", "dense"):
-        replies(made, name, [5.0 if i // 10 % 3 else -6.5 for i in range(240)], each=10)
-    replies(made, "softmax", [0.0] * 240, each=10)
-    judged = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-dialogues"]
+        replies(sources, name, [5.0 if i // 10 % 3 else -6.5 for i in range(240)], each=10)
+    replies(sources, "softmax", [0.0] * 240, each=10)
+    judged = {s.key: s for claim in judge(sources.evidence) for s in claim.statements}["synthesizer-dialogues"]
     assert judged.verdict.word == OPEN
     for name in ("random", "dense"):
-        replies(made, name, [5.0 if i % 3 else -6.5 for i in range(240)], each=10)
-    judged = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-dialogues"]
+        replies(sources, name, [5.0 if i % 3 else -6.5 for i in range(240)], each=10)
+    judged = {s.key: s for claim in judge(sources.evidence) for s in claim.statements}["synthesizer-dialogues"]
     assert judged.verdict.word == ONCE
-    path = made.folder / "measurements/dialogue-dense.rouge.json"
+    path = sources.folder / "measurements/dialogue-dense.rouge.json"
     damaged = json.loads(path.read_text()) | {"texts": [31.0] * 239}
-    made.measured("dialogue-dense.rouge.json", damaged)  # of other replies than softmax's
-    assert made.verdicts()["synthesizer-dialogues"] == MISSING
+    sources.measured("dialogue-dense.rouge.json", damaged)  # of other replies than softmax's
+    assert sources.verdicts()["synthesizer-dialogues"] == MISSING
 
 
-def test_the_control_of_fixed_random_stands_beside_it_and_decides_nothing(made: Made):
-    as_the_sources_have_it(made)
-    fixed = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-fixed"]
+def test_the_control_of_fixed_random_stands_beside_it_and_decides_nothing(sources: Made):
+    fixed = {s.key: s for claim in judge(sources.evidence) for s in claim.statements}["synthesizer-fixed"]
     row = next(row for row in fixed.table if row["attention"] == "fixed random, nearly even")
     assert row["here, 1,200 steps"] == "1.100 ± 0.000 (2 seeds)"
-    made.card("stories-fixed-random", {"perplexity": 90.0})  # now the control's measurement belongs to other weights
-    again = {s.key: s for claim in judge(made.evidence) for s in claim.statements}["synthesizer-fixed"]
+    sources.card("stories-fixed-random", {"perplexity": 90.0})  # now the control's measurement belongs to other weights
+    again = {s.key: s for claim in judge(sources.evidence) for s in claim.statements}["synthesizer-fixed"]
     assert "1.100" not in str([row for row in again.table if row["attention"] == "fixed random, nearly even"])
     assert again.verdict.word == fixed.verdict.word
 
@@ -104,33 +99,32 @@ def test_statements_have_distinct_keys():
     assert len(keys) == len(set(keys)) and all(key.replace("-", "").isalnum() for key in keys)
 
 
-def test_claims_about_heads_fail_with_other_values(made: Made):
+def test_claims_about_heads_fail_with_other_values(sources: Made):
     """The claims about heads fail for other values of each measurement. Here pruned heads have roles, and half of the
     heads cost two BLEU. More encoder heads are left, and one term does not increase the disagreement. Confidence and
     relevance agree on layers but not on heads."""
-    as_the_sources_have_it(made)
-    heads_as_the_source_has_them(made)
-    folder = made.folder / "measurements"
+    heads_as_the_source_has_them(sources)
+    folder = sources.folder / "measurements"
     found = json.loads((folder / "stories-softmax.heads.json").read_text())
     found["roles"] = [role | {"layer": 0} for role in found["roles"]]
     of_heads = found["kinds"]["self"]
     of_heads["relevance"] = [[row[0] + row[-1] - value for value in row] for row in of_heads["relevance"]]
-    made.measured("stories-softmax.heads.json", found)
+    sources.measured("stories-softmax.heads.json", found)
     gates = json.loads((folder / "translation-softmax.gates.json").read_text())
     for run in gates["series"]:
         run |= {"bleu": 38.0 + 0.05 * run["seed"], "heads_left": {kind: {"encoder": 12, "decoder": 7, "cross": 9}[kind]
                                                                   for kind in run["heads_left"]}}
-    made.measured("translation-softmax.gates.json", gates)
-    assert made.verdicts()["heads-few"] == FAILS
-    made.measured("translation-softmax.gates.json", gates | {"controls": [
+    sources.measured("translation-softmax.gates.json", gates)
+    assert sources.verdicts()["heads-few"] == FAILS
+    sources.measured("translation-softmax.gates.json", gates | {"controls": [
         its | {"bleu": 40.0} for its in gates["controls"]]})
     measured = json.loads((folder / "claims.json").read_text())
     for row in measured["training_speed"]["rows"]:
         row["blocks"] = blocks(1.05, 1.2)  # the regularised training is not slower
-    made.measured("claims.json", measured)
+    sources.measured("claims.json", measured)
     own = json.loads((folder / "translation-disagreement-out.disagreement.json").read_text())
-    made.measured("translation-disagreement-out.disagreement.json", own | {"mean": own["mean"] | {"out": 0.8}})
-    words = made.verdicts()
+    sources.measured("translation-disagreement-out.disagreement.json", own | {"mean": own["mean"] | {"out": 0.8}})
+    words = sources.verdicts()
     assert {key: words[key] for key in ("heads-roles", "heads-agree", "heads-few", "heads-order", "disagreement-own",
                                         "disagreement-slower")} == {
         "heads-roles": ONCE, "heads-agree": ONCE,  # three of four models are unchanged
@@ -189,11 +183,10 @@ def test_commands_learn_all_gates_again_that_there_are():
     ("assignment-selective", {"accuracy_by_events": {"24": 0.97}}, "selective-solved", FAILS),
     ("masked-log-n", {"accuracy_by_length": {"256": 0.2, "512": 0.1}}, "normalisation-log-n", SMALL),
 ])
-def test_other_numbers_make_other_verdicts(made: Made, name: str, metric: dict, key: str, word: str):
-    as_the_sources_have_it(made)
-    made.card(name, metric, steps=3000 if name.startswith("assignment") else 1200)
-    (made.folder / "seeds" / f"{name}.json").unlink(missing_ok=True)
-    assert made.verdicts()[key] == word
+def test_other_numbers_make_other_verdicts(sources: Made, name: str, metric: dict, key: str, word: str):
+    sources.card(name, metric, steps=3000 if name.startswith("assignment") else 1200)
+    (sources.folder / "seeds" / f"{name}.json").unlink(missing_ok=True)
+    assert sources.verdicts()[key] == word
 
 
 def test_a_model_trained_for_other_steps_is_not_compared(made: Made):
@@ -205,28 +198,25 @@ def test_a_model_trained_for_other_steps_is_not_compared(made: Made):
         ("attention", "source", "here, 1,500 steps", "here, 1,200 steps")}
 
 
-def test_what_was_measured_on_a_model_that_was_replaced_is_forgotten(made: Made):
-    as_the_sources_have_it(made)
-    made.card("stories-softmax", {"perplexity": 38.0})
-    assert made.verdicts()["synthesizer-floor"] == MISSING
+def test_what_was_measured_on_a_model_that_was_replaced_is_forgotten(sources: Made):
+    sources.card("stories-softmax", {"perplexity": 38.0})
+    assert sources.verdicts()["synthesizer-floor"] == MISSING
 
 
-def test_what_an_older_measure_found_is_forgotten(made: Made):
-    as_the_sources_have_it(made)
-    path = made.folder / "measurements" / "masked-softmax.length.json"
+def test_what_an_older_measure_found_is_forgotten(sources: Made):
+    path = sources.folder / "measurements" / "masked-softmax.length.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 1}))
-    assert made.verdicts()["normalisation-entropy"] == MISSING
+    assert sources.verdicts()["normalisation-entropy"] == MISSING
 
 
-def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
+def test_a_model_that_waits_to_be_trained_again_is_not_compared(sources: Made):
     """A model whose learning rate is not the swept one is not compared, but its own value is shown."""
-    as_the_sources_have_it(made)
-    path = made.folder / "checkpoints" / "stories-softmax" / "card.json"
+    path = sources.folder / "checkpoints" / "stories-softmax" / "card.json"
     card = json.loads(path.read_text())
 
     def with_rate(rate: float) -> dict[str, str]:
         path.write_text(json.dumps(card | {"training": card["training"] | {"learning_rate": rate}}))
-        return made.verdicts()
+        return sources.verdicts()
 
     rate = RECIPES["stories-softmax"].learning_rate
     assert with_rate(rate)["selective-perplexity"] == HOLDS
@@ -236,11 +226,11 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     # the seeds are compared, because they were trained at the swept rate; the released weights were not, and the
     # memory was measured with the released weights
     known = {"text_losses": [math.log(38.21)] * 20, "learning_rate": rate}
-    made.seeds("stories-softmax", [{"perplexity": 38.21 + i / 50} | known for i in range(3)])
+    sources.seeds("stories-softmax", [{"perplexity": 38.21 + i / 50} | known for i in range(3)])
     found = with_rate(2 * rate)
     assert found["selective-perplexity"] == HOLDS and found["selective-memory"] == found["selective-blimp"] == MISSING
     assert (found["selective-pieces"], found["selective-wide"]) == (ONCE, HOLDS)
-    claim = next(claim for claim in judge(made.evidence) if claim.key == "selective")
+    claim = next(claim for claim in judge(sources.evidence) if claim.key == "selective")
     assert claim.waiting == ("stories-softmax",)
     row = next(row for row in claim.trainings if row["model"] == "stories-softmax")
     assert "trained at rate 0.016" in row["seeds"]
@@ -255,23 +245,21 @@ def answers(right: str) -> dict:
 
 
 @pytest.mark.parametrize(("selective", "verdict"), [(("1110", "1110"), HOLDS), (("1010", "1000"), OPEN)])
-def test_three_trainings_decide_the_tasks_without_training(made: Made, selective: tuple[str, str], verdict: str):
+def test_three_trainings_decide_the_tasks_without_training(sources: Made, selective: tuple[str, str], verdict: str):
     """One training of each model is seen once; with three, the spread over seeds counts, too."""
-    as_the_sources_have_it(made)
     keys = "selective-choices", "selective-blimp"
-    assert {made.verdicts()[key] for key in keys} == {ONCE}
-    made.full_seeds("stories-softmax", [answers("1010")] * 2)
-    made.full_seeds("stories-selective", [answers(right) for right in selective])
-    assert {made.verdicts()[key] for key in keys} == {verdict}
+    assert {sources.verdicts()[key] for key in keys} == {ONCE}
+    sources.full_seeds("stories-softmax", [answers("1010")] * 2)
+    sources.full_seeds("stories-selective", [answers(right) for right in selective])
+    assert {sources.verdicts()[key] for key in keys} == {verdict}
 
 
 @pytest.mark.parametrize(("losses", "verdict"), [((3.0, 3.2), HOLDS), ((0.5, 0.1), OPEN)])
-def test_three_trainings_decide_summaries(made: Made, losses: tuple[float, float], verdict: str):
-    as_the_sources_have_it(made)
-    assert made.verdicts()["synthesizer-summaries"] == ONCE
+def test_three_trainings_decide_summaries(sources: Made, losses: tuple[float, float], verdict: str):
+    assert sources.verdicts()["synthesizer-summaries"] == ONCE
     texts = [40 + 10 * (i % 3 - 1) for i in range(60)]
-    made.full_seeds("summary-softmax", [{"rouge_texts": texts}] * 2)
+    sources.full_seeds("summary-softmax", [{"rouge_texts": texts}] * 2)
     for name in ("dense", "random"):
-        made.full_seeds(f"summary-{name}", [{"rouge_texts": [value - loss + 0.1 * (i % 5 - 2)
+        sources.full_seeds(f"summary-{name}", [{"rouge_texts": [value - loss + 0.1 * (i % 5 - 2)
                                                              for i, value in enumerate(texts)]} for loss in losses])
-    assert made.verdicts()["synthesizer-summaries"] == verdict
+    assert sources.verdicts()["synthesizer-summaries"] == verdict

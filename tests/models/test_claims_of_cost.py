@@ -9,7 +9,7 @@ import pytest
 from studies.claims import FAILS, HOLDS, MISSING, ONCE, OPEN
 from studies.claims.sources import memory
 from studies.claims.verdict import UNKNOWN, YES, Check
-from tests.models.made_claims import Made, as_the_sources_have_it, heads_as_the_source_has_them, timed
+from tests.models.made_claims import Made, heads_as_the_source_has_them, timed
 
 
 def test_memory_of_a_model_that_is_not_measured_could_still_decide():
@@ -20,23 +20,21 @@ def test_memory_of_a_model_that_is_not_measured_could_still_decide():
 
 @pytest.mark.parametrize(("key", "file"), [
     ("heads-roles", "stories-softmax.heads.json"), ("heads-agree", "masked-softmax.heads.json")])
-def test_a_statement_about_all_models_is_open_while_one_is_missing(made: Made, key: str, file: str):
-    as_the_sources_have_it(made)
-    heads_as_the_source_has_them(made)
-    assert made.verdicts()[key] == ONCE
-    (made.folder / "measurements" / file).unlink()
-    assert made.verdicts()[key] == MISSING
+def test_a_statement_about_all_models_is_open_while_one_is_missing(sources: Made, key: str, file: str):
+    heads_as_the_source_has_them(sources)
+    assert sources.verdicts()[key] == ONCE
+    (sources.folder / "measurements" / file).unlink()
+    assert sources.verdicts()[key] == MISSING
 
 
 @pytest.mark.parametrize(("key", "part"), [("disagreement-slower", "training_speed"), ("synthesizer-speed", "speed")])
-def test_speed_is_open_while_a_row_is_missing(made: Made, key: str, part: str):
-    as_the_sources_have_it(made)
-    assert made.verdicts()[key] == HOLDS
-    path = made.folder / "measurements" / "claims.json"
+def test_speed_is_open_while_a_row_is_missing(sources: Made, key: str, part: str):
+    assert sources.verdicts()[key] == HOLDS
+    path = sources.folder / "measurements" / "claims.json"
     found = json.loads(path.read_text())
     found[part]["rows"] = [row for row in found[part]["rows"] if "out" not in row.get("name", "")][:15]
     path.write_text(json.dumps(found))
-    assert made.verdicts()[key] == MISSING
+    assert sources.verdicts()[key] == MISSING
 
 
 @pytest.mark.parametrize(("fused", "verdict"), [
@@ -56,20 +54,18 @@ def test_memory_is_read_by_way_and_only_of_the_present_weights(made: Made):
     assert made.evidence.memory("stories-selective") == {}
 
 
-def test_memory_needs_softmaxs_on_the_same_windows(made: Made):
-    as_the_sources_have_it(made)
+def test_memory_needs_softmaxs_on_the_same_windows(sources: Made):
     for name in ("selective", "selective-memory"):
-        made.memory(name, 36.0, {2: 39.0, 4: 40.0})
-    assert made.verdicts()["selective-memory"] == FAILS
-    (made.folder / "measurements" / "stories-softmax.memory.json").unlink()
-    assert made.verdicts()["selective-memory"] == MISSING
+        sources.memory(name, 36.0, {2: 39.0, 4: 40.0})
+    assert sources.verdicts()["selective-memory"] == FAILS
+    (sources.folder / "measurements" / "stories-softmax.memory.json").unlink()
+    assert sources.verdicts()["selective-memory"] == MISSING
 
 
-def test_at_512_as_much_must_go_as_in_the_source(made: Made):
-    as_the_sources_have_it(made)
-    made.memory("selective-512", 36.0, {4: 38.0, 8: 39.0})
-    assert made.verdicts()["selective-memory-512"] == ONCE  # the memory loss decides
-    made.memory("selective-memory-512", 39.0, {2: 39.0, 16: 39.0})
-    assert made.verdicts()["selective-memory-512"] == FAILS
-    (made.folder / "measurements" / "stories-selective-memory-512.memory.json").unlink()
-    assert made.verdicts()["selective-memory-512"] == MISSING
+def test_at_512_as_much_must_go_as_in_the_source(sources: Made):
+    sources.memory("selective-512", 36.0, {4: 38.0, 8: 39.0})
+    assert sources.verdicts()["selective-memory-512"] == ONCE  # the memory loss decides
+    sources.memory("selective-memory-512", 39.0, {2: 39.0, 16: 39.0})
+    assert sources.verdicts()["selective-memory-512"] == FAILS
+    (sources.folder / "measurements" / "stories-selective-memory-512.memory.json").unlink()
+    assert sources.verdicts()["selective-memory-512"] == MISSING
