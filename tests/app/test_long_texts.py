@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -90,8 +91,7 @@ def test_who_reads_a_long_text_lets_others_draw(monkeypatch):
         with serving.drawing():
             drawn.set()
 
-    thread = threading.Thread(target=other)
-    thread.start()
-    with serving.drawing(), pytest.raises(NotImplementedError):
-        compute.read(lab, "slow " * 1000 + str(time.monotonic()))
-    thread.join()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(other)
+        with serving.drawing(), pytest.raises(NotImplementedError):
+            compute.read(lab, "slow " * 1000 + str(time.monotonic()))
