@@ -11,7 +11,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import HEADS, WIDTH, make_config, make_lab, make_model, random_ids, trace_of, with_attention
+from tiny import HEADS, WIDTH, make_config, make_lab, make_model, random_ids, with_attention
 from torch.testing import assert_close
 
 from models.errors import InputError
@@ -145,10 +145,3 @@ def test_a_text_is_read_up_to_the_tables(attention: str):
         lab.read("")
     with pytest.raises(ValueError, match="21 tokens"):
         run_prompt(lab, AssignmentReader().read("a=1;" * 30))
-
-
-def test_a_text_of_a_model_with_few_tokens_is_cut_between_events():
-    """A text is cut between events: 20 tokens have room for BOS and nine events of two tokens."""
-    lab = make_lab("random", length=20)
-    prompt = lab.read("a=1;" * 30)
-    assert len(prompt.ids) == 19 and trace_of(lab, torch.tensor(prompt.ids)).live["self"].shape[-1] == 19
