@@ -28,7 +28,7 @@ NIGHTLY = ("test_adversarial.py::test_nothing", "test_protocol.py::test_a_strang
            "test_install.py::test_pip", "test_install.py::test_make",
            *(f"test_extras.py::test_an_extra_has_what_its_documents_use[{name}" for name in ("study", "figures", "hf",
                                                                                              "notebook")),
-           *(f"test_package.py::test_{name}" for name in ("the_", "a_", "another_", "every_public", "every_data")),
+           *(f"test_package.py::test_{name}" for name in ("the_", "a_", "another_", "every_data")),
            "components/test_javascript.py::test_mistakes")
 
 # Workers take whole files: these long ones come first, so that no worker waits for one at the end.

@@ -5,7 +5,6 @@ import math
 import pytest
 import torch
 from torch import Tensor
-from torch.testing import assert_close
 
 from models.nets.attention.base import Record
 from models.nets.disagreement import TERMS, disagreement, total
@@ -56,19 +55,6 @@ def test_it_is_the_mean_over_pairs_of_heads(term: str):
     for exist in (EVERYWHERE, (queries, keys)):
         assert disagreement(record, term, *exist).item() == pytest.approx(by_loops(record, term, *exist), rel=1e-5)
     assert by_loops(record, term, queries, keys) != pytest.approx(by_loops(record, term, *EVERYWHERE), rel=1e-3)
-
-
-@pytest.mark.parametrize("term", TERMS)
-def test_padding_does_not_change_the_disagreement(term: str):
-    """Values at padded positions do not change the result."""
-    record, (queries, keys) = random_record(), (which.clone() for which in EVERYWHERE)
-    queries[1, 3:], keys[1, 4:] = False, False
-    expected = disagreement(record, term, queries, keys)
-    other = random_record(seed=9)
-    live, values, outputs = record.live.clone(), record.values.clone(), record.outputs.clone()
-    live[1, :, 3:], outputs[1, :, 3:], values[1, :, 4:] = other.live[1, :, 3:], 7.0, -3.0
-    changed = Record(live, None, live, live, record.norms, None, values, outputs)
-    assert_close(disagreement(changed, term, queries, keys), expected)
 
 
 def test_the_total():
