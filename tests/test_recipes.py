@@ -1,7 +1,4 @@
-"""Each recipe in CONTRIBUTING.md is followed with a toy example in a copy of the repository.
-
-It changes as many files as the recipe states.
-"""
+"""Each recipe in CONTRIBUTING.md is followed with a toy example in a copy of the repository."""
 
 import os
 import re

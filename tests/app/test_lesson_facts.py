@@ -1,7 +1,4 @@
-"""Measures every claim of the lessons.
-
-If a retrained model contradicts a lesson, a test fails and quotes the lesson's words.
-"""
+"""Measures every claim of the lessons; a test that fails quotes the lesson's words."""
 
 import re
 

@@ -1,5 +1,4 @@
-"""Tests of lessons: file format, conditions, opening and completing steps, and leaving a lesson without loss of state.
-"""
+"""Tests of lessons: file format, conditions, opening and completing steps, leaving without loss of state."""
 
 import copy
 import json

@@ -1,7 +1,4 @@
-"""Tests of the pages without a browser: the payloads for the components, for valid and invalid states.
-
-A payload is unpacked by the inverse function of the packer. Clicks on components are tested in tests/e2e.
-"""
+"""Tests of the pages without a browser: the payloads for the components, for valid and invalid states."""
 
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,4 @@
-"""A lost connection in a real browser: the page reports it, keeps the edits, and sends them when it is back.
-
-Afterwards all parts of the page show the same state.
-"""
+"""A lost connection in a real browser: the page reports it, keeps the edits, and sends them when it is back."""
 
 import re
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""The app in hosted mode: pages work under the security headers, and closed routes are closed.
-
-Allowed sites can embed the app.
-"""
+"""The app in hosted mode: pages work under the security headers, and only allowed sites can embed it."""
 
 import json
 import re

@@ -1,5 +1,4 @@
-"""The start page and the lessons on the Lab, by clicks in every language, by keyboard, and on the screens of a class.
-"""
+"""The start page and the lessons on the Lab, by clicks in every language, by keyboard, and on a class's screens."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,6 +1,4 @@
-"""First and later visits in a real browser: the first minute by clicks, the ways to leave it and to begin it again, and
-the place to which a visitor comes back.
-"""
+"""First and later visits in a real browser: the first minute, leaving it and beginning again, and coming back."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,4 @@
-"""Links in a real browser: they restore the whole state, old ones open the Lab, and visitors never affect each other.
-"""
+"""Links in a real browser: they restore the whole state, and visitors never affect each other."""
 
 import re
 from collections.abc import Callable

@@ -1,5 +1,4 @@
-"""Tests of the large pattern and of the mask F in 3-D: their numbers, the escaping of tokens, and their largest size.
-"""
+"""Tests of the large pattern and of the mask F in 3-D: their numbers, escaped tokens, and their largest size."""
 
 import base64
 import json

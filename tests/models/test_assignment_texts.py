@@ -1,8 +1,4 @@
-"""Variable assignment, generated texts: texts and answers agree with a dict, and training lengths grow.
-
-The metric is 1 for a model that always finds the answer and 0.1 for a random digit. It detects a model that returns the
-first value of each variable.
-"""
+"""Variable assignment, generated texts: texts and answers agree with a dict, and training lengths grow."""
 
 from collections.abc import Callable
 

@@ -1,8 +1,4 @@
-"""Properties of every attention type: scores, weights and outputs follow the formula of the type.
-
-No query attends to later tokens or to another text, and gradients reach every parameter. Softmax is compared with
-torch's own attention, and RoPE with multiplication by complex numbers.
-"""
+"""Properties of every attention type: scores, weights and outputs follow the formula, and nothing sees the future."""
 
 from dataclasses import replace
 

@@ -1,7 +1,4 @@
-"""Beam search equals an exhaustive search over a toy vocabulary, and greedy search equals a loop.
-
-Each text of a batch gives the same result as the text alone.
-"""
+"""Beam search equals an exhaustive search over a toy vocabulary, and greedy search equals a loop."""
 
 import itertools
 import math

@@ -1,7 +1,4 @@
-"""Tests of model folders: a written folder can be read again, and every damage raises a CheckpointError.
-
-The error names the file and a command, but no path of the server. Concurrent requests load a model once.
-"""
+"""Tests of model folders: a written folder can be read again, and every damage raises a CheckpointError."""
 
 import json
 import shutil

@@ -1,5 +1,4 @@
-"""Verdicts under resampling of texts: a statement that holds for the means is not clear if single texts contradict it.
-"""
+"""Verdicts under resampling of texts: means alone are not clear if single texts contradict them."""
 
 import json
 import math

@@ -1,8 +1,4 @@
-"""The public contract, for every released model.
-
-The example of DESIGN.md runs; cards and commands are complete; files are small and contain no code; importing the
-package loads no unnecessary library.
-"""
+"""The public contract, for every released model: examples run, cards are complete, files hold no code."""
 
 import json
 import math

@@ -1,7 +1,4 @@
-"""Decoding with a cache equals a full forward pass; with budgets it equals plain loops in float64.
-
-The loops prune a full matrix of scores row by row.
-"""
+"""Decoding with a cache equals a full forward pass; with budgets it equals plain loops in float64."""
 
 import math
 

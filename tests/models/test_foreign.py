@@ -1,8 +1,4 @@
-"""Foreign (external) models, every architecture: plans against hooks on transformers' own eager model.
-
-A plan has the same effect as the same change made by hooks. Maps equal `output_attentions` of this model, and no plan
-leaves anything on a model.
-"""
+"""Foreign (external) models, every architecture: plans against hooks on transformers' own eager model."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor

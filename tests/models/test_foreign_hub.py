@@ -1,7 +1,4 @@
-"""Tests of the Hugging Face Hub with replaced functions and no network.
-
-They cover sizes, downloads, errors, hosted mode, and the model cache.
-"""
+"""Tests of the Hugging Face Hub with replaced functions and no network, and of the cache of foreign models."""
 
 import json
 import os

@@ -1,8 +1,4 @@
-"""Effects of a text's length, or of the text that was run before.
-
-They cover rotary tables that grow, windows, memory, non-finite values, and models that attend to the token that they
-would predict.
-"""
+"""Foreign models: effects of a text's length, or of the text that was run before."""
 
 import json
 import subprocess

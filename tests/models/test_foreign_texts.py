@@ -1,7 +1,4 @@
-"""Input and output of foreign models: tokens and positions, hidden words, pairs, classes, images, generation.
-
-One test uses a real pretrained encoder.
-"""
+"""Input and output of foreign models: tokens and positions, hidden words, pairs, classes, images, generation."""
 
 import io
 import math

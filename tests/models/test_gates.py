@@ -1,7 +1,4 @@
-"""A gate is a factor on a head's slice of the input of W_O (Voita et al. 2019, arXiv 1905.09418).
-
-Gates combine with constant weights and with a scale. No plan changes the model, which all visitors share.
-"""
+"""A gate is a factor on a head's slice of the input of W_O (Voita et al. 2019, arXiv 1905.09418)."""
 
 import copy
 from concurrent.futures import ThreadPoolExecutor

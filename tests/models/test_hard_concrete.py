@@ -1,7 +1,4 @@
-"""Hard Concrete gates equal the stretched concrete distribution in scalars, samples of it, and values by hand.
-
-The formulas are those of Louizos et al. 2018 and of their code, L0_regularization. The training of gates is tested too.
-"""
+"""Hard Concrete gates equal the formulas of Louizos et al. 2018 in scalars, by samples and in training."""
 
 import copy
 import math

@@ -1,7 +1,4 @@
-"""HeadPlan is an immutable value: its instances can be compared, hashed and pickled.
-
-The string form of a plan loses nothing and needs no escaping in a link. Parsing an invalid string fails with a message.
-"""
+"""HeadPlan is an immutable value, and its string form loses nothing and needs no escaping in a link."""
 
 import copy
 import pickle

@@ -1,7 +1,4 @@
-"""Masked words, input texts: brackets hide the words inside them; [MASK] is a token without a known answer.
-
-A text has the same tokens as the text without brackets.
-"""
+"""Masked words, input texts: brackets hide the words inside them; [MASK] is a token without a known answer."""
 
 import time
 

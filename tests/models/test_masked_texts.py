@@ -1,8 +1,4 @@
-"""Masked words, generated texts: the number of hidden tokens, their replacements, batches of one and several lengths.
-
-The metric is 1 for a model that always predicts the right word. It hides the same words of the same texts at every
-call.
-"""
+"""Masked words, generated texts: hidden tokens, their replacements, batches of several lengths, and the metric."""
 
 import functools
 import math

@@ -1,7 +1,4 @@
-"""The memory need of selective attention (Leviathan et al. 2024, arXiv 2410.02703, section 5), by loops over F.
-
-F is the selective mask (accumulated votes).
-"""
+"""The memory need of selective attention (Leviathan et al. 2024, arXiv 2410.02703, section 5), by loops over F."""
 
 import pytest
 import torch

@@ -1,7 +1,4 @@
-"""Minimal head sets: gates as a function, the fewest heads against an exhaustive search, confidence by hand.
-
-Groups of heads are tested on models whose groups are known by construction, everything else on every attention type.
-"""
+"""Minimal head sets: gates as a function, the fewest heads against an exhaustive search, confidence by hand."""
 
 import itertools
 import math

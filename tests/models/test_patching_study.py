@@ -1,6 +1,4 @@
-"""The study of the heads that patching finds: its pairs of prompts, pruning of the heads by hand, and its stored
-numbers.
-"""
+"""The study of the heads that patching finds: its pairs of prompts, pruning by hand, and its stored numbers."""
 
 import argparse
 import itertools

@@ -1,7 +1,4 @@
-"""Scores of attention patterns (previous, same, first, induction token) equal a direct count.
-
-A model with such heads has high scores.
-"""
+"""Scores of attention patterns (previous, same, first, induction token) equal a direct count."""
 
 import numpy
 import pytest

@@ -1,7 +1,4 @@
-"""Tests of studies/corpus/pruning.py: losses of plans that prune more and more heads, each stored.
-
-Losses with each single head pruned are tested too.
-"""
+"""Tests of studies/corpus/pruning.py: losses of plans that prune more and more heads, or a single one."""
 
 from pathlib import Path
 

@@ -1,7 +1,4 @@
-"""Selective attention follows its paper (arXiv 2410.02703, section 3): it equals x-transformers and plain loops.
-
-The selective mask F (accumulated votes) has its defining properties for any scores.
-"""
+"""Selective attention (arXiv 2410.02703, section 3) equals x-transformers, and gradients flow through its mask F."""
 
 import pytest
 import torch

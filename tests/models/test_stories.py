@@ -1,7 +1,4 @@
-"""Stories: input texts become tokens that show every character, and held-out texts are not in the training data.
-
-Windows and the metric are those of the card.
-"""
+"""Stories: input texts become tokens that show every character, and held-out texts are not in the training data."""
 
 import gzip
 import math

@@ -1,8 +1,4 @@
-"""Synthesizers follow their paper (Tay et al. 2020, arXiv 2005.00743, section 3).
-
-Tables, their limits, initial values and gradients. The formulas of the types are compared with loops in float64 in
-test_attention.py.
-"""
+"""Synthesizers (Tay et al. 2020, arXiv 2005.00743): tables, their limits, initial values and gradients."""
 
 import copy
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""A Trace records the forward pass: the shapes of its arrays, and its norms against weights and values.
-
-Losses and probabilities equal torch's. A Trace cannot be changed, because visitors share it.
-"""
+"""A Trace records the forward pass: shapes, norms, losses and probabilities; and it cannot be changed."""
 
 import copy
 import math

@@ -1,7 +1,4 @@
-"""Training: an interrupted run ends with the same weights, the learning rate follows its schedule.
-
-A tiny problem is learnt within seconds.
-"""
+"""Training: an interrupted run ends with the same weights, the learning rate follows its schedule."""
 
 import math
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""A run with two plans equals two runs: the baseline trace and the trace under the plan equal those of run_prompt.
-
-This holds for every attention type, plan and scale.
-"""
+"""A run with two plans equals two runs, for every attention type, plan and scale."""
 
 
 import pytest
