@@ -9,7 +9,6 @@ import pytest
 import torch
 import transformers
 from foreign_tiny import TEXT, edit, made, make_tokenizer, picture, roughen, save_tokenizer
-from safetensors.torch import load_file, save_file
 
 import models
 from models import HeadPlan
@@ -52,16 +51,6 @@ def test_a_flag_that_drops_weights_is_refused(flag: str, tmp_path: Path):
     opened(folder)
     with pytest.raises(ForeignError, match=r"does not use \d+ weights of the files, for example model\.layers"):
         opened(edit(folder, "config.json", **{flag: False}))
-
-
-def test_a_renamed_weight_is_refused(tmp_path: Path):
-    folder = saved(tmp_path, transformers.GPT2Config(n_embd=32, n_layer=2, n_head=4, vocab_size=384, n_positions=64),
-                   "GPT2LMHeadModel")
-    weights = load_file(folder / "model.safetensors")
-    weights["transformer.ln_f.shift"] = weights.pop("transformer.ln_f.bias")
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ForeignError, match=r"transformer\.ln_f"):
-        opened(folder)
 
 
 def test_heads_of_other_tasks_are_no_reason_to_refuse(tmp_path: Path):

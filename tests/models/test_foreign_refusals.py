@@ -11,7 +11,7 @@ import pytest
 import torch
 import transformers
 from foreign_tiny import edit, folder_of, made
-from test_hostile_folders import HOSTILE
+from test_hostile_folders import HOSTILE, edited
 
 import models
 from models.labs.foreign import model_cache
@@ -24,14 +24,6 @@ from tests.models.foreign_architectures import SHARED
 HUB = {"no id", "not allowed", "gated", "no repository", "no revision", "hub file missing", "hub damaged",
        "hub page", "hub error", "unreachable", "too large"}  # the causes that test_foreign_hub.py provokes
 PARTS = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 32}
-
-
-def edited(**changes: Any) -> Callable[[Path], Path]:
-    """Returns a function that edits config.json of the BERT model in a folder."""
-    def change(folder: Path) -> Path:
-        edit(folder, "config.json", **changes)
-        return folder
-    return change
 
 
 def other(kind: str, auto: str = "AutoModel", **numbers: Any) -> Callable[[Path], Path]:

@@ -82,11 +82,12 @@ def picture(**changes: Any) -> Callable[[Path], None]:
     return change
 
 
-def edited(**changes: Any) -> Callable[[Path], None]:
+def edited(**changes: Any) -> Callable[[Path], Path]:
+    """Returns a function that edits config.json of the model in a folder."""
     return lambda folder: edit(folder, "config.json", **changes)
 
 
-HOSTILE: dict[str, tuple[Callable[[Path], None], str, dict[str, Any]]] = {
+HOSTILE: dict[str, tuple[Callable[[Path], object], str, dict[str, Any]]] = {
     "layers": (edited(num_hidden_layers=100_000), "number",
                {"field": "num_hidden_layers", "value": 100_000, "least": 0, "most": 1_000}),
     "experts": (edited(num_hidden_layers=500, num_experts=4_000), "number",
