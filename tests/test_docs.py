@@ -69,8 +69,7 @@ NUMBER = re.compile(r"\d+\.\d+%?")
 
 
 def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
-    """Each decimal number in the README's findings is also in the findings or on the Results page. All digits must
-    agree."""
+    """Each is also in the findings or on the Results page."""
     shown = [PAGES["docs/findings.md"], *(cell for claim in claims.read() for its in claim.statements
                                           for row in its.table for cell in row.values())]
     known = {number for text in shown for number in NUMBER.findall(text)}
@@ -193,8 +192,7 @@ def options_of(module: str) -> set[str]:
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
 def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
                           tmp_path: Path):
-    """The Python blocks of a page, run in order, print the output that is on the page. The model from the Hub is
-    replaced by a tiny one."""
+    """The output is the one on the page; the model from the Hub is replaced by a tiny one."""
     monkeypatch.syspath_prepend(str(ROOT / "tests" / "models"))
     monkeypatch.chdir(tmp_path)  # an example writes a folder to the working directory
     foreign_tiny = importlib.import_module("foreign_tiny")

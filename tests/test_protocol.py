@@ -29,8 +29,7 @@ def test_a_stranger_who_sends_anything_is_not_noticed():
 @settings(max_examples=200, deadline=None, suppress_health_check=[*HealthCheck])
 @given(protocol.steps)
 def test_every_step_can_be_sent(step: Step):
-    """Every generated step can be sent as bytes, over the websocket or to the events route. Events for the route are
-    JSON with keys of components on the page."""
+    """Events for the route are JSON with keys of components on the page."""
     if step[0] == "events":
         sent = json.loads(PAGE.body(step))
         assert all(event["key"] in PAGE.keys for event in sent["events"] if isinstance(event, dict))

@@ -84,8 +84,7 @@ def test_one_module_imports_what_streamlit_does_not_document():
 
 
 def test_the_names_of_sessions_and_uploads_exist():
-    """The names of Streamlit for sessions and uploads exist. If Streamlit renames one, the app still runs, but without
-    the feature that uses it."""
+    """If Streamlit renames one, the app still runs, but without the feature that uses it."""
     from streamlit.runtime import Runtime
     from streamlit.runtime.app_session import AppSession
     from streamlit.runtime.caching.ttl_cache import TTLCache

@@ -167,8 +167,7 @@ def test_matrices_are_of_the_model_that_they_were_made_for(twins, monkeypatch):
 
 
 def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monkeypatch):
-    """Compared vision models run on the image of the page, whichever of them it was uploaded for. Without an upload
-    they run on the example image."""
+    """Whichever model it was uploaded for; without an upload they run on the example image."""
     visiting(monkeypatch)
     monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
     first, second = (models.load_folder(shutil.copytree(folder_of("vit"), tmp_path / name)) for name in "ab")

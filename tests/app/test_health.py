@@ -156,8 +156,7 @@ def test_an_error_of_a_thread_is_written_too(writing, caplog):
     ("x" * 3_000_000, "x" * logs.LONGEST + "…"), ("a 中文 \u202e", "a 中文 \\u202e"),
     ("session 0f8fad5b-d9cb-469f-a165-70867728950e gone", "session (id) gone"), ("100% of %s", "100% of %s")])
 def test_a_message_is_one_short_line(message: str, line: str, writing, caplog):
-    """A log message is one short line without control characters or session ids. With a session id somebody could take
-    over the session."""
+    """It has no control characters, and no session id, with which somebody could take over the session."""
     logging.getLogger("streamlit").warning(message)
     logging.getLogger("streamlit").warning("%s", message)
     assert [record.getMessage() for record in caplog.records] == [line, line]

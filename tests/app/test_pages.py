@@ -129,8 +129,7 @@ def test_typing_undo_and_redo():
 
 
 def test_a_browser_that_lags_behind_does_not_undo_typing():
-    """Each run receives the address from the browser, which can be older than the current text. It does not undo
-    typing."""
+    """Each run receives the address from the browser, which can be older than the current text."""
     app = opened(model="assignment-selective", text="a=1; a=?")
     type_text(app, "a=2; a=?")
     assert app.query_params["text"] == "a=1; a=?"

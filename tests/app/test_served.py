@@ -94,8 +94,7 @@ def test_closed_routes_are_closed_below_the_base_path(path: str, address: str):
 
 
 def test_other_hosts_and_origins_are_refused(address: str):
-    """Other hosts and origins are refused. After DNS rebinding a page of another site sends its own name in both
-    headers."""
+    """After DNS rebinding a page of another site sends its own name in both headers."""
     name = urlsplit(address).netloc
     for path in ("/lab/", "/lab/lab/visits/x/events", "/lab/_stcore/host-config"):
         assert status(address, path, Host="evil.example")[0] == 400
@@ -109,8 +108,6 @@ def test_other_hosts_and_origins_are_refused(address: str):
 
 
 def test_the_limits_hold_below_the_base_path(address: str):
-    """Uploads over the limit are refused, and large messages close the websocket. Requests for too many files get no
-    response."""
     size = str(int(limits.UPLOADS.visit) + 1)
     assert status(address, "/lab/_stcore/upload_file/a/b", "PUT", b"x", Content_Length=size)[0] == 413
     assert socket(address, message=b"x" * (messages.LARGEST + 1)) == "closed"

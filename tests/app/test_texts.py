@@ -258,8 +258,7 @@ def test_another_script_gets_a_note():
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_stars_of_markdown_are_never_displayed(language):
-    """No page displays the stars of Markdown. CommonMark does not end bold text between a full-width punctuation mark
-    and a letter, so the stars would be visible."""
+    """CommonMark does not end bold text between a full-width punctuation mark and a letter."""
     shown = [(english, re.sub(r"<code>.*?</code>|<[^>]+>", "", MarkdownIt().render(form)))
              for entry, english in texts_of(language) for form in forms(entry) if "**" in form]
     assert len(shown) > 14 and not [english for english, text in shown if "*" in text]
@@ -294,8 +293,7 @@ def test_a_translation_names_controls_as_they_are(language):
 
 
 def test_a_page_named_in_a_text_is_marked_as_a_control():
-    """If a text names a page, the name is between stars, so that its translation is checked against the translated
-    title."""
+    """Between stars, the name is checked against the translated title of the page."""
     names = "|".join(PAGES.values())
     named = re.compile(rf"\bpages? (\*?)({names})\b(?!')|(\*?)\b({names})(?:\*)? page\b")
     found = [(match, english) for _entry, english in texts_of("zh") for match in named.finditer(english)]

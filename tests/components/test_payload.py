@@ -63,8 +63,7 @@ def test_lower_triangle_row_after_row():
 
 
 def test_styles_are_sent_only_with_the_library(monkeypatch: pytest.MonkeyPatch):
-    """The styles are sent only with the library. As part of a component, Streamlit would send them again with every
-    run."""
+    """As part of a component, Streamlit would send them again with every run."""
     parts: dict[str, str] = {}
     monkeypatch.setattr(streamlit.components.v2, "component", lambda name, **its: parts.update(its))
     mounting._registered.__wrapped__("models")

@@ -15,8 +15,7 @@ pytestmark = pytest.mark.browser
     ("", "dark", "dark"), ("", "light", None), ("{", "dark", "dark")])
 def test_nothing_flashes_before_the_app_is_drawn(browser: Browser, address: str, stored: str, system: str,
                                                  expected: str | None):
-    """The background is that of the chosen theme, else of the system's, under the page's policy. Streamlit's scripts
-    are blocked, so the page stays as the browser paints it first."""
+    """Streamlit's scripts are blocked, so the page stays as the browser paints it first."""
     context = browser.new_context(color_scheme=system)  # the content security policy holds
     if stored:
         context.add_init_script(f"localStorage.setItem('stActiveTheme-/-v2', {stored!r})")

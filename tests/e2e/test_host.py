@@ -208,8 +208,7 @@ FORM = """target => { const form = document.createElement('form');
 
 
 def test_another_site_cannot_send_events(host: str, schools: list[str], browser: Browser, page: Page):
-    """Another site cannot send events by fetch or by a form, even if it knows the id of a session. This is also true
-    for the site that may embed the app."""
+    """Neither by fetch nor by a form, even if it knows the id of a session and may embed the app."""
     page.goto(f"{host}/?model=stories-softmax&text=The+cat+sat.")
     expect(page.locator(".tile")).to_have_count(32, timeout=30_000)
     with page.expect_request(lambda request: ROUTE.search(request.url) is not None) as found:
@@ -231,8 +230,7 @@ def test_another_site_cannot_send_events(host: str, schools: list[str], browser:
 
 
 def test_a_frame_offers_a_window_of_its_own_with_the_state(host: str, schools: list[str], page: Page):
-    """In a frame of another site the page has a link that opens the same state in a separate window. Browsers can block
-    uploads and downloads in such a frame."""
+    """Browsers can block uploads and downloads in a frame of another site."""
     page.goto(f"{schools[0]}/whole")
     frame = page.frame_locator("iframe")
     cell = frame.locator('.tile[data-layer="0"][data-head="3"]')

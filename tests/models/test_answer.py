@@ -29,8 +29,7 @@ def parts_of(attribution: HeadAttribution) -> float:
 
 @either_way
 def test_the_lens_of_a_stack(attention: str, causal: bool):
-    """Each layer's prediction is the final norm and unembedding of the hidden state after the layer. The last
-    prediction is the model's output."""
+    """A layer's prediction is the final norm and unembedding of the hidden state after the layer."""
     lab = make_lab(attention, causal)
     ids = random_ids(1, 12)[0]
     plan = all_heads(lab, gate=0.7).constant("self", 0, 0)
@@ -109,8 +108,7 @@ def test_attribution_of_a_stack_sums_to_the_logit(attention: str, causal: bool):
 
 @either_way
 def test_attribution_against_hooks(attention: str, causal: bool):
-    """A head's contribution equals the logit of the head's slice of the input of W_O alone. The scale of the final norm
-    is held fixed."""
+    """A contribution is the logit of the head's slice of the input of W_O, at the scale of the final norm."""
     lab = make_lab(attention, causal)
     ids = random_ids(1, 12)[0]
     inputs: list[Tensor] = []
@@ -260,8 +258,7 @@ def difference(trace: models.Trace, found: HeadPatching) -> float:
 
 
 def test_patching_each_head_of_a_translation():
-    """For both prompts the decoder reads the translation of the first text. The first prediction in which the two
-    prompts differ is compared."""
+    """For both prompts the decoder reads the translation of the first text."""
     lab = make_pair_lab("softmax")
     prompt = lab.anchored(lab.read("The cat is sleeping here.").with_source(lab.read("A cat is sleeping here.")))
     found = patching_of(lab, prompt)

@@ -84,8 +84,7 @@ def test_batches_grow_and_are_decided_by_three_numbers():
 
 
 def test_validation_texts_are_their_own():
-    """Validation texts are the same at every call. They differ from the test texts and from the training texts of the
-    first seeds."""
+    """They differ from the test texts and from the training texts of the first seeds."""
     batches, again = CORPUS.validation(), CORPUS.validation()
     assert all(torch.equal(a.tokens, b.tokens) for a, b in zip(batches, again, strict=True))
     longest = batches[-1]
@@ -150,8 +149,7 @@ def test_measure_of_a_model_that_guesses(few_texts: None):
 
 
 def test_measure_of_a_model_that_remembers_first_values(few_texts: None):
-    """The model that returns first values is right if the variable was not overwritten, and otherwise in one of ten
-    cases."""
+    """It is right if the variable was not overwritten, and otherwise in one of ten cases."""
     metric = METRIC.evaluate(Guess(first_values))["accuracy_by_overwrites"]
     assert metric["0"] == 1.0
     asked = draw(200, TRAINED_EVENTS, generator(assignment.TEST_SEED, 0, TRAINED_EVENTS))[0]

@@ -44,8 +44,7 @@ def test_sentences_have_the_corpus_score_as_their_mean(noise: float, more: str):
 
 @pytest.mark.parametrize("more", ["", " long long"])
 def test_a_sentence_s_influence_is_a_derivative_of_bleu(more: str):
-    """A sentence's influence is the derivative of BLEU with respect to the weight of the sentence. The derivative is
-    estimated by one millionth more weight."""
+    """The derivative by the weight of the sentence is estimated by one millionth more weight."""
     lengths, references, right, possible = sentences.counts_of(*made(30, 0.2, more))
     assert (lengths.sum() < references.sum()) == (not more)
 
@@ -70,8 +69,7 @@ def test_the_standard_error_agrees_with_the_bootstrap():
 
 
 def test_sentences_whose_translation_is_in_training_are_counted():
-    """The number of test sentences whose translation is in the training data is counted. Such sentences exist, because
-    pairs are assigned to splits by the English sentence only."""
+    """They exist, because pairs are assigned to splits by the English sentence only."""
     corpus = TASKS["translation"].build().corpus
     _texts, references = corpus.test()
     known = sentences.known_in_training(corpus, references)
@@ -128,8 +126,7 @@ def test_a_list_of_numbers_takes_one_line(tmp_path: Path):
 
 
 def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.MonkeyPatch):
-    """The predictions of hidden tokens are those of the metric, with the trained inference setting and with another
-    one."""
+    """With the trained inference setting and with another one."""
     monkeypatch.setattr(masked, "TEST_TOKENS", 2048)
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, 64))
     monkeypatch.setattr(MaskedCorpus, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)

@@ -37,8 +37,7 @@ def test_chance_of_texts_is_that_of_paired_differences(made: Made):
 
 
 def test_a_text_is_weighted_by_its_number_of_questions(made: Made):
-    """A text is weighted by its number of questions. Here half of the texts have only one question, and their results
-    vary a lot."""
+    """Half of the texts have only one question, and their results vary a lot."""
     asked = [100, 1] * 60
     right = [50 + i % 2 if count == 100 else i % 4 // 2 for i, count in enumerate(asked)]
     made.seeds("masked-softmax", [{"texts": {"64": {"right": right, "asked": asked}}}] * 2, 900)
@@ -119,8 +118,7 @@ def test_other_sentences_would_have_another_bleu(sources: Made, key: str, names:
 
 
 def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
-    """The standard error equals the textbook formula, applied text by text to the mean over the seeds that both models
-    have."""
+    """The textbook formula, applied text by text to the mean over the seeds that both models have."""
     hard, luck = [0.5 * (i % 7) for i in range(360)], [0.1 * (-1) ** i for i in range(360)]
     for name, sign in (("selective", 0.0), ("softmax", 1.0)):
         made.seeds(f"stories-{name}", [
@@ -134,8 +132,7 @@ def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
 
 
 def test_texts_are_read_of_the_trainings_that_have_the_number(made: Made):
-    """Per-text results are read only from trainings that have the compared value. One seed of the longer trainings has
-    no value."""
+    """One seed of the longer trainings has no value."""
     known = {"perplexity": 40.0, "text_losses": [1.0, 2.0, 3.0]}
     for name in ("selective", "softmax"):
         made.seeds(f"stories-{name}", [known] * 2)
@@ -178,8 +175,7 @@ def test_one_text_gives_no_standard_error(made: Made):
 
 
 def test_seeds_with_other_texts_are_not_averaged(made: Made):
-    """Seeds that were evaluated on other texts are excluded from the mean. The first seed with per-text results
-    determines the texts."""
+    """The first seed with per-text results determines the texts."""
     for name in ("selective", "softmax"):
         made.seeds(f"stories-{name}", [{"perplexity": 40.0, "text_losses": [1.0, 2.0] * (10 + i)} for i in range(3)])
     assert synthesizer.compared(made.evidence, "selective")[1] == 0.0

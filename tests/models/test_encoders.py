@@ -46,8 +46,7 @@ def test_a_step_has_the_tokens_that_are_asked_for():
 
 
 def test_moments_are_kept_and_not_made_again(brief: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Checkpoints stored during training are models of different steps, which load like any model. A finished training
-    is not repeated."""
+    """Checkpoints load like any model, and a finished training is not repeated."""
     encoders.train_one("small", Path("assets/data"), tmp_path)
     early, late = (encoders.lab_of(moment, tmp_path) for moment in encoders.moments_of("small"))
     assert early.name == "masked-small-1" and early.fingerprint != late.fingerprint

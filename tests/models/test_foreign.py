@@ -150,8 +150,7 @@ def test_a_constant_head_is_its_weights_replaced(name: str, lab: ForeignLab):
 
 @pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(WINDOWED) - CAPPED - {"deberta", "beit"}))
 def test_log_n_is_a_factor_on_the_scores(name: str, lab: ForeignLab):
-    """Scores are multiplied by the log of the number of keys that each query sees, also within a window. Biases are not
-    multiplied."""
+    """The log of the number of keys that each query sees, also within a window, and not on biases."""
     prompt, model = prompt_of(lab), eager_of(name)
     changes = {}
     for kind in lab.kinds:
@@ -166,8 +165,7 @@ def test_log_n_is_a_factor_on_the_scores(name: str, lab: ForeignLab):
 
 
 def test_maps_are_those_of_output_attentions(name: str, lab: ForeignLab):
-    """Maps equal output_attentions bit by bit. The softmax of the scores gives the weights. Scores are -inf where a
-    query cannot see a key."""
+    """Bit by bit; scores are -inf where a query cannot see a key."""
     prompt = prompt_of(lab)
     trace, result = run_prompt(lab, prompt), eagerly(name, lab, prompt, {})
     for kind, (layers, heads) in lab.shape.items():

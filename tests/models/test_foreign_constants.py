@@ -29,8 +29,7 @@ def test_places_of_a_text():
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 def test_every_entry_has_a_denominator_of_its_own(name: str):
-    """Each entry is divided by the number of texts that have both of its positions. The reference adds the weights of
-    single texts."""
+    """The number of texts that have both of its positions."""
     lab, size = lab_of(name), 48
     found = mean_weights(lab, TEXTS, size)["self"]
     total, count = numpy.zeros(found.shape), numpy.zeros(found.shape)
@@ -65,8 +64,7 @@ def test_a_causal_model_is_cut(name: str):
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "bart", "marian", "vit"])
 def test_constant_heads_of_a_made_lab(name: str):
-    """Rows sum to 1 for every size and block, and the attention weights equal the matrices. The original Lab is
-    unchanged."""
+    """Rows sum to 1 for every size and block, and the original Lab is unchanged."""
     lab = lab_of(name)
     prompts = [lab.read_picture(picture(seed)) for seed in range(3)] if name == "vit" else TEXTS
     made = lab.with_constant(mean_weights(lab, prompts, 48))

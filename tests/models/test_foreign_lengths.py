@@ -33,8 +33,7 @@ LONGROPE = {**SHARED, "max_position_embeddings": 64, "original_max_position_embe
 @pytest.mark.parametrize(("config", "model", "numbers"), [
     ("LlamaConfig", "LlamaForCausalLM", NTK), ("Phi3Config", "Phi3ForCausalLM", LONGROPE)])
 def test_a_long_text_leaves_no_trace(tmp_path: Path, config: str, model: str, numbers: dict[str, Any]):
-    """A short text, a long one, and the short one again each give the result of a newly loaded transformers model. Two
-    threads that run texts of different lengths at the same time do not disturb each other."""
+    """Short, long and short again, also in two threads, each as in a newly loaded transformers model."""
     folder = made(tmp_path, config, model, numbers, "pieces")
     lab = open_folder("folder:ntk", folder)
     short, long = lab.read(TEXT[:20]), lab.read(TEXT * 2)

@@ -80,8 +80,7 @@ def test_the_loss_token_by_token(smoothing: float):
 
 @pytest.mark.parametrize("terms", [*((term,) for term in TERMS), TERMS])
 def test_disagreement_is_maximised(terms: tuple[str, ...]):
-    """The weighted disagreement is subtracted from the loss. For each term it is the mean over the layers of all
-    blocks."""
+    """For each term it is the mean over the layers of all blocks."""
     model, batch = make_model(), Backwards().batch(0, 1, 1)
     records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
     model(batch.texts, batch.tokens, records=records)
@@ -162,8 +161,7 @@ def test_recipes():
 
 
 def test_states_of_other_families_go_on():
-    """Saved training states of other families can still be resumed, because the string form of their recipes is
-    unchanged."""
+    """Their saved states can be resumed, because the string form of their recipes is unchanged."""
     text = repr(RECIPES["stories-softmax"])
     assert text.startswith("Recipe(config=Config(") and "smoothing" not in text and "encoder" not in text
     assert isinstance(Backwards().batch(0, 1, 0), Pairs)

@@ -58,8 +58,7 @@ def live(lab, text: Texts, i: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("which", range(3))
 def test_states_are_those_of_the_ordinary_pass(which: int):
-    """The hidden states are those of the ordinary pass, and the reported attention weights are those of a Trace. The
-    values of a text do not depend on its batch."""
+    """Weights are those of a Trace, and the values of a text do not depend on its batch."""
     lab = labs()[which]
     texts = as_texts(lab, (TEXTS[0], TEXTS[0].replace("cat", "dog").replace("mat", "rug"), TEXTS[1]))
     seen: dict[int, list] = {}
@@ -111,8 +110,7 @@ def test_two_lengths_by_hand():
 
 @pytest.mark.parametrize("which", range(3))
 def test_plans_on_batches_are_plans_on_texts(which: int):
-    """Constant heads and gates on a batch give the same results as `run` on each text. If no head is constant or gated,
-    texts do not affect each other."""
+    """If no head is constant or gated, texts do not affect each other."""
     lab = labs()[which]
     texts = as_texts(lab, TEXTS[:1])
     mean = MeanAttention(lab)
@@ -160,8 +158,7 @@ def test_a_padded_batch_is_its_texts_one_by_one():
 
 
 def test_training_batches_mix_lengths():
-    """An epoch contains every text once, in an order that does not depend on length. The loss is the mean over all
-    answers of the batch."""
+    """The loss is the mean over all answers of the batch."""
     lab = masked_lab()
     texts, questions = tagged(lab)
     batches = [*texts.shuffled(len(texts.ids), torch.Generator().manual_seed(0))]
@@ -313,8 +310,7 @@ def test_the_cache_stays_within_its_limit(tmp_path: Path):
 
 @pytest.mark.parametrize("key", [*corpora.CORPORA])
 def test_tasks(key: str):
-    """Each task has the stated number of texts, right positions of words, and one label for each word or text. It is
-    the same at every call."""
+    """Each has right positions of words and one label for each word or text, and is the same at every call."""
     corpus, data = corpora.CORPORA[key], corpora.data_of(key, share=0.1)
     assert len(data.train) == round(0.1 * corpora.MORE.get(key, corpora.TRAIN)) and len(data.test) == 40
     for example in (*data.train, *data.test):

@@ -64,8 +64,7 @@ def test_a_task_counts_above_both_controls(pruned: tuple[float, ...], constant: 
 
 
 def test_scores_below_nothing_have_no_drop():
-    """A task with a negative score is excluded, because a relative drop has no meaning. A Matthews correlation can be
-    negative."""
+    """A Matthews correlation can be negative, and then a relative drop has no meaning."""
     found = made(0.1)
     for seeds in found["tasks"]["acceptability"]["scores"].values():
         for its in seeds.values():
@@ -185,8 +184,7 @@ def test_without_a_study_nothing_is_measured(tmp_path: Path):
 
 
 def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """An interrupted study continues with the scores that it already has; other settings start again. The released
-    probes are the trained ones."""
+    """Other settings start again, and the released probes are the trained ones."""
     monkeypatch.setitem(CORPORA, "pos", small("a few"))
     monkeypatch.setattr(shipped, "PROBES", tmp_path / "probes")
     corpora.data_of.cache_clear()
@@ -231,8 +229,7 @@ def test_the_command_says_what_was_measured():
 
 
 def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The pruning order is learned only for the points between the two ends. The scores at the ends do not depend on
-    it."""
+    """The pruning order is learned only for the points between the two ends."""
     monkeypatch.setitem(CORPORA, "pos", small("others"))
     corpora.data_of.cache_clear()
     its = study.TaskStudy(masked_lab(), "pos", tmp_path / "run", Cache(tmp_path / "cache"))

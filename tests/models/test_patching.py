@@ -153,8 +153,7 @@ def test_patched_encoder_alone_translates_the_second_text():
 @pytest.mark.parametrize("attention", ["softmax", "selective"])
 @pytest.mark.parametrize("beam", [1, 4])
 def test_writing_under_a_patch_is_the_same_with_and_without_a_cache(attention: str, beam: int):
-    """Generation with patched heads is the same with and without a cache. The decoder of the second prompt reads every
-    candidate too."""
+    """The decoder of the second prompt reads every candidate too."""
     lab = make_pair_lab(attention)
     prompt, source = lab.read("The cat is sleeping here."), lab.read("A cat is sleeping here.")
     plan = HeadPlan().patch(CROSS, 0, 1).patch(DECODER, 1, 2).patch(DECODER, 0, 0, PATTERN).patch(ENCODER, 2, 3)

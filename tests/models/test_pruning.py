@@ -68,8 +68,7 @@ def test_losses_alone_are_those_of_gates_of_0(lab, batch: Batch):
 
 
 def test_losses_are_a_mean_a_text():
-    """Losses are means per text, without texts that have no prediction. The overall mean weights every prediction
-    equally."""
+    """The overall mean weights every prediction equally; texts without a prediction do not count."""
     values, counts = held_out.losses(LAB.model, batches())
     assert counts.tolist() == [int((batch.targets[i] >= 0).sum()) for batch in batches() for i in (0, 2, 3)]
     whole = Batch(*(torch.cat([getattr(b, name) for b in batches()]) for name in ("tokens", "targets")))
@@ -122,8 +121,7 @@ def test_an_interrupted_run_gives_the_same_points(tmp_path: Path):
 
 @pytest.mark.parametrize("name", sorted(path.name.split(".")[0] for path in store.MEASUREMENTS.glob("*.pruning.json")))
 def test_curves_that_ship_are_of_the_orders_that_are_shown(name: str):
-    """Released pruning curves have the current pruning orders. The orders change if gates or losses of heads are
-    measured again."""
+    """The orders change if gates or losses of heads are measured again."""
     found = store.read(name, "pruning")
     for scope in scopes_of(load(name), store.read(name, "heads"), store.read(name, "gates") or {}):
         now = {key: pruning_orders.written(order) for key, order in scope.orders.items() if not key.startswith(RANDOM)}

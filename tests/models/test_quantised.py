@@ -68,8 +68,7 @@ def test_a_weight_may_be_called_scale():
 
 @either_way
 def test_a_model_is_written_and_read(attention: str, causal: bool, tmp_path: Path):
-    """Files store the Config, the rounded weights, the buffers and the constant matrices. Predictions after loading are
-    the same."""
+    """Config, rounded weights, buffers and constant matrices; predictions after loading are the same."""
     lab = make_lab(attention, causal)
     write(tmp_path, lab.model, lab.constant)
     model = read_model(tmp_path)

@@ -46,8 +46,7 @@ def test_constant_rows_have_the_row_sums_of_computed_rows(attention: str, policy
 
 
 def test_a_constant_head_has_the_row_sums_of_the_policy():
-    """A constant head has the row sums of the policy, n = length or n fixed. Apart from the row sums, its pattern is
-    that of the matrix."""
+    """Apart from the row sums, its pattern is that of the matrix."""
     lab = lab_of("gau-relu2")
     ids = TEXTS[:1, :20]
     for policy in ("fixed", "length"):

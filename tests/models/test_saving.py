@@ -138,8 +138,7 @@ STORY = "Tom had a big red ball…  He went to the park with his mom. He wanted 
 @pytest.mark.parametrize(("name", "plan"), [
     ("stories-softmax", ""), ("stories-softmax-wide", "self-0.3g0-1.2g0.4"), ("stories-softmax-512", "self-3.0g0.5")])
 def test_a_model_of_ours_goes_to_transformers_and_comes_back(name, plan, tmp_path):
-    """A released model is saved for transformers and opened as a foreign model. Its maps equal those of our own code,
-    which tests both adapters."""
+    """Its maps equal those of our own code, which tests both adapters."""
     lab, plan = models.load(name), HeadPlan.parse(plan)
     saved = models.save_pretrained(lab, tmp_path, plan)
     assert saved.folded == tuple(plan.heads)

@@ -51,8 +51,7 @@ def test_every_split_sums_to_the_score(attention: str, causal: bool, plan: HeadP
 
 
 def test_one_part_by_hand():
-    """The embedding's part is the score of the query and key computed from the embedding alone. The norm is that of the
-    whole hidden state."""
+    """The embedding's part is the score from the embedding alone, at the norm of the whole hidden state."""
     lab = exact("softmax")
     ids = random_ids(1, 12)[0].tolist()
     parts = lab.score_parts(prompt_of(torch.tensor(ids)), HeadPlan(), ("self", 1, 2), 9, 9)

@@ -135,8 +135,7 @@ def test_dropout_is_for_training_alone():
 
 @every_type
 def test_a_cache_equals_whole_passes(attention: str):
-    """Decoding with a cache equals full passes token by token. It holds while candidates are reordered and dropped, and
-    under a plan."""
+    """Also while candidates are reordered and dropped, and under a plan."""
     which = make_lab(attention)
     plan = HeadPlan().constant(DECODER, 0, 1).constant(CROSS, 1, 2).gate(ENCODER, 0, 0, 0.3).gate(DECODER, 1, 3, 0.2)
     plan = plan.with_scale("logn", 9)
@@ -179,8 +178,7 @@ def test_texts_together_as_alone():
 
 
 def test_blocks_begin_as_small_as_their_own_stack_is_deep():
-    """Initial weights that write to the residual stream have the factor 1 / sqrt(writers x layers) of encoder or
-    decoder."""
+    """Weights that write to the residual stream have the factor 1 / sqrt(writers x layers)."""
     torch.manual_seed(0)
     config = replace(make_model("softmax").config, width=128, heads=4, layers=1, encoder_layers=9)
     model = Seq2Seq(config, initial_std=0.1)

@@ -110,8 +110,7 @@ def test_seeds_at_another_rate_than_the_recipe_are_left_out(tmp_path: Path):
 
 
 def test_a_second_round_is_the_short_training_of_seed_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The sweep's second-round trial at the chosen rate is reused as the short training of seed 0. So it is not trained
-    twice."""
+    """The sweep's trial at the chosen rate is not trained twice."""
     name = "assignment-softmax"
     monkeypatch.setitem(SHORT, "assignment", 2)
     monkeypatch.setitem(sweeps.PLANS, "assignment", sweeps.Sweep(1, 1, (1e-3,), 2))

@@ -134,8 +134,7 @@ def titles(data: Path) -> set[str]:
 
 
 def test_held_out_books(data: Path, titles: set[str], tmp_path: Path):
-    """Every book belongs to exactly one split. read_books reads all files and returns the chapters of the books in a
-    split."""
+    """Every book belongs to exactly one split, and read_books returns the chapters of its books."""
     assert {*HELD_OUT_BOOKS, *VALIDATION_BOOKS} < titles and len(titles) == 47
     assert not set(HELD_OUT_BOOKS) & set(VALIDATION_BOOKS)
     books = tmp_path / "standard_ebooks_children" / "books"
@@ -208,8 +207,7 @@ def test_a_step_has_as_many_tokens_whatever_the_context(counting: StoriesCorpus,
 
 
 def test_validation_is_a_fixed_sample_of_both_corpora(monkeypatch: pytest.MonkeyPatch):
-    """Validation has equally many windows of both corpora, without overlap, from the validation split. The argument
-    `times` multiplies the size."""
+    """Equally many windows of both, without overlap; `times` multiplies the size."""
     asked, first = [], {"books": 1, "stories": 2001}
 
     def stream(_: StoriesCorpus, corpus: str, split: str) -> Tensor:
@@ -247,8 +245,7 @@ class Always:
 
 @pytest.mark.parametrize("p", [1 / 4096, 0.5])
 def test_measure(counting: StoriesCorpus, p: float):
-    """The perplexity is the exponential of the mean loss over the 256 tokens of a window. A uniform prediction has
-    perplexity 4,096."""
+    """The perplexity is that of the mean loss over the tokens of a window; a uniform prediction has 4,096."""
     metric = StoriesMetric(counting).evaluate(Always(p))
     expected = math.exp((math.log(4096) - (CONTEXT - 1) * math.log(p)) / CONTEXT)
     for name in ("perplexity", "perplexity_books", "perplexity_stories"):

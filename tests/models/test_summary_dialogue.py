@@ -93,8 +93,7 @@ def test_replies_are_counted_per_conversation():
 
 @BOTH
 def test_pairs_of_every_shape(task: Task):
-    """Each pair is in the first batch shape that is large enough. Long texts are cut, and pairs with a target over the
-    limit are left out."""
+    """Each pair is in the first shape that is large enough; a target over the limit is left out."""
     corpus, reader = task.corpus, task.reader
     pairs = corpus.pairs("test")
     buckets = corpus.buckets(pairs)

@@ -117,8 +117,7 @@ def test_which_types_have_tables():
 @pytest.mark.parametrize("attention, trials, second", [("softmax", 3, 0), ("random", 5, 0), ("softmax", 3, 3)])
 def test_a_sweep_goes_on_where_it_stopped(attention: str, trials: int, second: int, tmp_path: Path,
                                           monkeypatch: pytest.MonkeyPatch):
-    """After an interruption the sweep resumes, and each trial is stored exactly once. It is evaluated on the validation
-    sample after the planned steps."""
+    """Each trial is stored once, evaluated on the validation sample after the planned steps."""
     monkeypatch.setitem(sweeps.PLANS, "assignment", sweeps.Sweep(2, 1, (1e-3, 2e-3, 4e-3), second))
     monkeypatch.setitem(recipes.SHORT, "assignment", second)
     monkeypatch.setattr(assignment, "VALIDATION_TEXTS", 5)

@@ -58,8 +58,7 @@ def test_other_types_have_no_limit(attention: str):
 
 
 def test_a_fixed_table_is_drawn_once(tmp_path: Path):
-    """A fixed table is not a parameter, has no gradient, and is unchanged by training. Tables of different seeds,
-    layers and heads differ."""
+    """It is no parameter and unchanged by training; tables of seeds, layers and heads differ."""
     class Repeating:
         def batch(self, step: int, steps: int, seed: int) -> Batch:
             tokens = torch.randint(1, 8, (4, N), generator=generator(seed, step))

@@ -109,8 +109,7 @@ def test_another_recipes_state_is_refused(tmp_path: Path, save_always: None):
 
 
 def test_what_was_not_saved_is_done_again(tmp_path: Path):
-    """States are saved once per minute. Here none is saved before the interruption, so the second run starts at step 0.
-    """
+    """States are saved once per minute, so here none is saved before the interruption."""
     whole = train(RECIPE, Copying(), tmp_path / "whole", 5, CPU)
     stopped(RECIPE, tmp_path / "parts", at=4)
     task = Copying()
@@ -169,8 +168,7 @@ def test_validation_loss_is_the_mean_over_targets():
 
 
 def test_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_always: None):
-    """The curve has a point every few steps and one at the end. Each point is the validation loss at that step. An
-    interrupted run has the same curve."""
+    """A point every few steps and one at the end, each the validation loss, also of an interrupted run."""
     monkeypatch.setattr(trainer, "CURVE_EVERY", 2)
     recipe = replace(RECIPE, steps=5)
     model = train(recipe, Copying(), tmp_path / "whole", 5, CPU)
@@ -302,8 +300,7 @@ def test_a_tiny_problem_is_learnt(attention: str, muon: bool, tmp_path: Path):
 
 
 def test_the_memory_loss_frees_memory(tmp_path: Path):
-    """Of two trainings that differ only in the memory loss, the one with this loss needs less memory and learns as
-    well."""
+    """The training with this loss needs less memory and learns as well."""
     needs = {}
     for weight in (0.0, 0.3):
         recipe = with_attention(RECIPE, "selective", steps=80, warmup=10, learning_rate=2e-2, memory_loss=weight)

@@ -26,8 +26,7 @@ from studies.transfer.transfer_study import KIND, MODELS, PROBED, PRUNED, SEEDS,
 
 @pytest.mark.parametrize("attention", ["softmax", "random", "dense-softmax"])
 def test_fine_tuning_learns_and_changes_nothing_that_it_was_given(attention: str, monkeypatch: pytest.MonkeyPatch):
-    """Fine-tuning learns the task from an untrained probe and changes every parameter of the encoder. It works on
-    copies, so the given probe and encoder are unchanged."""
+    """It learns the task from an untrained probe and changes every parameter of a copy of the encoder."""
     monkeypatch.setattr(transfer_study, "EPOCHS", 60)
     lab = masked_lab(attention)
     texts, questions = tagged(lab)

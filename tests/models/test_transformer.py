@@ -28,8 +28,7 @@ for one, other in (("random", "dense"), ("dense", "softmax"), ("random", "softma
 
 
 def test_logits_are_those_of_the_formulas(attention: str):
-    """The logits equal the formulas. Every norm gets random weights, because initial weights of 1 could hide a
-    mistake."""
+    """Every norm gets random weights, because initial weights of 1 could hide a mistake."""
     model, ids = make_model(attention), random_ids(3, 11)
     torch.manual_seed(2)
     for module in model.modules():

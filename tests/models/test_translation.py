@@ -113,8 +113,7 @@ def test_no_sentence_is_in_two_splits(pairs: dict):
 
 
 def test_the_split_is_by_the_sentence_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The split of a sentence depends only on the sentence, not on other lines or their order. All translations of a
-    sentence are in the same split."""
+    """Not by other lines or their order; all translations of a sentence are in the same split."""
     monkeypatch.setattr("models.tasks.translation.TEST", 30)
     monkeypatch.setattr("models.tasks.translation.VALIDATION", 20)
     lines = [f"Sentence {i}.\tSatz {i}.{j}" for i in range(400) for j in range(1 + i % 2)]
@@ -184,8 +183,7 @@ def test_a_batch_is_decided_by_its_numbers(toy: TranslationCorpus):
 
 
 def test_what_encoder_and_decoder_read(toy: TranslationCorpus):
-    """The encoder reads the text between start and end token. The decoder's input is the target shifted by one
-    position."""
+    """The text between start and end token, and the target shifted by one position."""
     batch = toy.validation(4)[0]
     pairs = dict(TOY)
     for text, tokens, targets in zip(batch.texts.tolist(), batch.tokens.tolist(), batch.targets.tolist(), strict=True):
@@ -252,8 +250,7 @@ def test_bleu_takes_all_references():
 
 
 def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
-    """The metric uses all references of every sentence, with beam and greedy search. A perfect translator has BLEU 100.
-    """
+    """All references, with beam and greedy search; a perfect translator has BLEU 100."""
     pairs = {"a b c": ["eins zwei drei vier", "x"], "d": ["fünf sechs sieben acht"]}
     monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(a, b) for a, its in pairs.items() for b in its])
     beams = []
@@ -270,8 +267,7 @@ def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_some_sentences_are_of_all_lengths(monkeypatch: pytest.MonkeyPatch):
-    """A sample of sentences has all lengths. The file is sorted by length, so its first sentences would be the
-    easiest."""
+    """The file is sorted by length, so its first sentences would be the easiest."""
     monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(f"a {i // 2}", str(i)) for i in range(40)])
     texts, references = CORPUS.test(5)
     assert texts == ["a 0", "a 4", "a 8", "a 12", "a 16"] and references[1] == ["8", "9"]

@@ -154,8 +154,7 @@ def test_few_texts_that_are_skewed_err_nearly_as_rarely():
 
 
 def test_the_bootstraps_error_is_the_textbooks():
-    """For equal weights the bootstrap's error is the standard deviation over sqrt n. For other weights it is the
-    standard error of the weighted mean."""
+    """The standard deviation over sqrt n, or the standard error of the weighted mean."""
     values = numpy.random.default_rng(7).standard_normal(200)
     assert bootstrap.error(values) == pytest.approx(values.std() / math.sqrt(200), rel=0.08)
     weights = numpy.where(numpy.arange(200) < 100, 1.0, 0.0)  # half of the texts have weight 0
