@@ -14,8 +14,8 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks.browser import answers, interaction, start, translation
-from benchmarks.load import events, visitors
+from benchmarks.browser import interaction, start, translation
+from benchmarks.load import events
 from tests.browser import chromium, serve
 from tools import readme
 
@@ -46,21 +46,6 @@ def interactions() -> list[Rows]:
                 for table in in_browser(measure, address)]
 
 
-def explanations() -> list[Rows]:
-    with serve() as address:
-        return [*in_browser(answers.clicks, address), answers.patching()]
-
-
-def visits() -> list[Rows]:
-    """Runs the benchmark of many visitors, without a browser, because a browser would use one core."""
-    rows = []
-    for count, states in ((200, 20), (100, 2000), (200, 2000)):
-        with serve() as address:
-            visitors.measure(address, visitors=8, every=0.3, seconds=10)  # a first run loads the models
-            rows.append(visitors.measure(address, count, 3.0, 40.0, states))
-    return [rows, [start.memory_of_visitors()]]
-
-
 def routed_visits() -> list[Rows]:
     """Runs the benchmark of events on one process, and behind HAProxy if it is installed.
 
@@ -75,22 +60,13 @@ def routed_visits() -> list[Rows]:
     return [rows]
 
 
-def neighbours() -> list[Rows]:
-    with serve() as address:
-        visitors.measure(address, visitors=8, every=0.3, seconds=10)
-        return [[visitors.beside_slow_pages(address)]]
-
-
 def benchmarks() -> dict[str, tuple[str, Callable[[], list[Rows]]]]:
     """Returns name of a benchmark -> (title, function that returns tables)."""
     return {
         "interaction": ("Interaction", interactions),
-        "answers": ("Lens, contributions and patching", explanations),
         "translation": ("A translation", partial(in_browser, translation.measure)),
         "start": ("Start", partial(in_browser, start.places)),
         "events": ("Visitors over the events route, one event every 3 s", routed_visits),
-        "visitors": ("Visitors over Streamlit's websocket, one action every 3 s", visits),
-        "neighbour": ("Ten visitors beside one who opens slow pages", neighbours),
     }
 
 

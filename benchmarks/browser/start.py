@@ -1,4 +1,4 @@
-"""Time until a place is drawn after a page load and after a change of place; memory per visitor."""
+"""Time until a place is drawn after a page load and after a change of place."""
 
 import time
 from typing import Any
@@ -6,8 +6,6 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from benchmarks.browser.interaction import VIEW, quantile
-from benchmarks.load.process import resident, server_of
-from benchmarks.load.visitors import measure as visit
 from tests.browser import serve
 
 LOADS = 11
@@ -45,16 +43,6 @@ def places(browser: Browser) -> list[dict[str, Any]]:
 
 def _quantiles(name: str, times: list[float]) -> dict[str, float]:
     return {f"{name} p50 s": quantile(times, 0.5), f"{name} p95 s": quantile(times, 0.95)}
-
-
-def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
-    """Returns the resident memory per session in MB, measured after models and caches are warm."""
-    with serve() as address:
-        visit(address, visitors=8, every=0.3, seconds=10)
-        before = resident(server_of(address)) / 1e6
-        visit(address, visitors=visitors, every=3, seconds=12)
-        after = resident(server_of(address)) / 1e6
-    return {"visitors": visitors, "MB before": before, "MB a visitor": (after - before) / visitors}
 
 
 def _load(browser: Browser, address: str, place: str) -> float:
