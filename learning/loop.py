@@ -28,6 +28,7 @@ from models.nets.mean_patterns import mean_patterns
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
 from models.tasks.base import Batch
+from models.training.executor import one_thread
 from models.training.recipes import Recipe as Training
 from models.training.trainer import loss_of, optimisers_of, rate, update
 
@@ -96,7 +97,7 @@ class Learning:
         """Yields the moments; trains between them if they have not been computed yet."""
         for number, step in enumerate(self._steps):
             if number == len(self._moments):
-                with one_thread():
+                with one_thread():  # more threads make such small products slower
                     self._train_to(step)
                     self._moments.append(self._moment())
             yield self._moments[number]
@@ -215,17 +216,6 @@ def _digest(model: Transformer) -> str:
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode() + tensor.numpy().tobytes())
     return digest.hexdigest()
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Runs torch on one thread while the context is open: more threads make such small products slower."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def keep_freed_memory() -> None:

@@ -7,6 +7,7 @@ are the same on all machines with equal processors.
 """
 
 import argparse
+import contextlib
 import multiprocessing
 import os
 import time
@@ -20,14 +21,21 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
-def on_one_thread(function: Callable[[Job], Result], job: Job) -> Result:
-    """Returns function(job), computed with one thread."""
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Runs torch on one thread while the context is open."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return function(job)
+        yield
     finally:
         torch.set_num_threads(threads)
+
+
+def on_one_thread(function: Callable[[Job], Result], job: Job) -> Result:
+    """Returns function(job), computed with one thread."""
+    with one_thread():
+        return function(job)
 
 
 def run_jobs(function: Callable[[Job], Result], jobs: Sequence[Job],

@@ -21,7 +21,7 @@ from models.labs.foreign.reading.predictions import Answer
 from models.labs.foreign.reading.readers import CausalReader, Seq2SeqReader
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
-from models.labs.foreign.running.attention import BatchPass, ForwardPass, LayerRecord, Sink, during
+from models.labs.foreign.running.attention import ForwardPass, LayerRecord, Sink, during
 from models.labs.foreign.running.positions import BodyOutput, at_positions
 from models.labs.foreign.running.records import FullRecorder, ThumbnailRecorder
 from models.nets.attention.base import NO_INTERVENTION, Intervention
@@ -155,7 +155,7 @@ class ForeignLab(Answering, HasStates, ReadsPictures):
         if len(self.kinds) > 1 or isinstance(self.task, PictureReader):
             raise ValueError(f"{self.name} is no model of one text")
         # the language-model head is not run, because logits of the whole vocabulary take longer than a layer
-        with during(BatchPass(self.sites, touch, watch)):
+        with during(ForwardPass(self.sites, lambda kind, layer, *_: touch(kind, layer), watch=watch)):
             return [*self.model.base_model(input_ids=batch, attention_mask=torch.ones_like(batch),
                                            output_hidden_states=True, **self.task.settings).hidden_states]
 

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
+from models.capabilities import Watch
 from models.contexts import setting
 from models.nets.attention.base import NEVER, Intervention, gated, intervene
 
@@ -67,9 +68,13 @@ class ForwardPass:
     """
 
     def __init__(self, sites: Mapping[nn.Module, str], intervention: Callable[[str, int, int, int], Intervention],
-                 base: int | None = None, sink: Sink | None = None) -> None:
-        """Starts before the first layer; `intervention` has the arguments block, layer, queries, keys."""
+                 base: int | None = None, sink: Sink | None = None, watch: Watch | None = None) -> None:
+        """Starts before the first layer; `intervention` has the arguments block, layer, queries, keys.
+
+        `watch` gets the patterns of each layer of a pass over several texts of one length.
+        """
         self._sites, self._intervention, self._base, self._sink = sites, intervention, base, sink
+        self._watch = watch
         self._ran: Counter[str] = Counter()
         self._vectors: tuple[Tensor, Tensor, Tensor] | None = None  # of the layer that is running
 
@@ -117,22 +122,6 @@ class ForwardPass:
             self._sink(kind, layer, LayerRecord(scores[0], live[0], live[0] if weights is live else weights[0],
                                                outputs[0].norm(dim=-1), outputs[0], self._vectors))
             self._vectors = None
-        return outputs, weights
-
-
-class BatchPass(ForwardPass):
-    """A pass over several texts of one length, which calls `watch` with the patterns of each layer."""
-
-    def __init__(self, sites: Mapping[nn.Module, str], touch: Callable[[str, int], Intervention],
-                 watch: Callable[[str, int, Tensor], None] | None) -> None:
-        super().__init__(sites, lambda kind, layer, queries, keys: touch(kind, layer))
-        self._watch = watch
-
-    def finish(self, module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Tensor],
-               live: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        kind = self._sites[self.original(module)]
-        layer = self._ran[kind]
-        outputs, weights = super().finish(module, scores, mix, live)
         if self._watch is not None:
             self._watch(kind, layer, weights)
         return outputs, weights
