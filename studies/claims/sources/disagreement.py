@@ -1,8 +1,6 @@
 """Claim 6: heads that are trained to disagree (Li et al. 2018, arXiv 1810.10183)."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from models.messages import N_, message
 from studies import per_text
@@ -42,8 +40,12 @@ def _own_sense(evidence: Evidence) -> Statement:
     for term, title in TERMS.items():
         name = f"translation-disagreement-{term}"
         what = message("{term}: heads differ more", term=title)
-        checks.append(by_error(what, *_higher(by_name[PLAIN], by_name[name], term)) if {PLAIN, name} <= {*by_name}
-                      else Check(what, UNKNOWN))
+        if {PLAIN, name} <= {*by_name}:  # exp(D), regularised minus plain; its error is due to the sentences
+            plain, own = by_name[PLAIN], by_name[name]
+            checks.append(by_error(what, own["mean"][term] - plain["mean"][term],
+                                   math.hypot(own["error"][term], plain["error"][term])))
+        else:
+            checks.append(Check(what, UNKNOWN))
     for name, study in by_name.items():
         values: dict[str, str] = {message("exp(D), {term}", term=title): f"{study['mean'][term]:.3f}"
                                   for term, title in TERMS.items()}
@@ -63,11 +65,6 @@ def _own_sense(evidence: Evidence) -> Statement:
             for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*by_name}])),
         None, checks, rows, tables.chart("dots", points, "exp(D)", N_("{name}, {which}: {value:.2f}")),
         f"python -m studies.corpus.disagreement {' '.join(MODELS)}\npython -m studies.claims")
-
-
-def _higher(plain: Mapping[str, Any], own: Mapping[str, Any], term: str) -> tuple[float, float]:
-    """Returns the difference in exp(D), regularised minus plain, and its standard error due to the sentences."""
-    return own["mean"][term] - plain["mean"][term], math.hypot(own["error"][term], plain["error"][term])
 
 
 def _helps(evidence: Evidence) -> Statement:

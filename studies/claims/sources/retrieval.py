@@ -22,10 +22,7 @@ KINDS = {"selective": message("selective"), "softmax": message("softmax"), "log-
 
 def right_answers(events: int) -> Callable[[Metric], float]:
     """Returns a function that reads the fraction of right answers from a metric."""
-    def read(metric: Metric) -> float:
-        return metric["accuracy_by_events"][str(events)]
-
-    return read
+    return lambda metric: metric["accuracy_by_events"][str(events)]
 
 
 def last_quarter(events: int) -> Callable[[Metric], float]:
@@ -45,15 +42,6 @@ def statements(evidence: Evidence) -> list[Statement]:
     late = {name: {events: evidence.samples(f"assignment-{name}", last_quarter(events)) for events in LONG}
             for name in KINDS}
     return [_solved(evidence, answers), _longer(evidence, answers, late), _random(evidence, answers)]
-
-
-def _wrong(kind: str) -> Side:
-    return Side(f"assignment-{kind}", lambda metric: 1 - right_answers(TRAINED)(metric),
-                per_text.answers(TRAINED, ALL))
-
-
-def _late(kind: str) -> Side:
-    return Side(f"assignment-{kind}", last_quarter(LONG[-1]), per_text.answers(LONG[-1], LATE))
 
 
 def _events_table(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str, ...]) -> list[dict[str, str]]:
@@ -89,7 +77,9 @@ def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
                               events=TRAINED), name) for name in names]
     return judged(
         "selective-solved", _right(TRAINED, {KINDS[name]: answers[name][TRAINED] for name in names}),
-        largest([of_trainings(evidence, [_wrong(name)]) for name in names]), checks,
+        largest([of_trainings(evidence, [Side(
+            f"assignment-{name}", lambda metric: 1 - right_answers(TRAINED)(metric), per_text.answers(TRAINED, ALL))])
+            for name in names]), checks,
         _events_table(answers, names), _events_chart(answers, names),
         commands.evaluated(["assignment-selective", "assignment-softmax"]), solved=SOLVED, trained=TRAINED)
 
@@ -110,7 +100,8 @@ def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
         "selective-longer",
         message("last quarter of {text}", text=_right(EVENTS[-1], {
             KINDS[name]: late[name][EVENTS[-1]] for name in names})),
-        of_trainings(evidence, [_late("selective")], [_late("softmax")]), checks,
+        of_trainings(evidence, *([Side(f"assignment-{kind}", last_quarter(LONG[-1]), per_text.answers(LONG[-1], LATE))]
+                                 for kind in ("selective", "softmax"))), checks,
         [*_events_table(answers, names), *rows], _events_chart(answers, names),
         commands.evaluated([f"assignment-{name}" for name in names]), solved=SOLVED)
 
