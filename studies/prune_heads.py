@@ -64,6 +64,7 @@ from studies.generated.sentences import sentence_bleu
 
 KINDS = (ENCODER, DECODER, "cross")
 INITIAL = 2.0  # initial ln a of each gate
+BEAM = 4  # width of the beam search that BLEU is measured with
 STREAM = 77  # seed of the gates' random numbers; the training data use other seeds
 REPORT_EVERY = 50  # number of steps between two lines of the log
 
@@ -175,11 +176,11 @@ def removed(model: Seq2Seq, plan: HeadPlan) -> None:
         model.attentions(kind)[layer].output.weight.unflatten(1, (model.config.heads, -1))[:, head] = 0
 
 
-def measured(gates: Gates, pruning: Pruning, task: Task, sentences: int | None, beam: int) -> dict[str, Any]:
+def measured(gates: Gates, pruning: Pruning, task: Task, sentences: int | None) -> dict[str, Any]:
     """Returns the scores of a run on the test sentences; the pruned heads are already removed from the model."""
     gates.requires_grad_(False)
     texts, references = task.corpus.test(sentences)
-    translations = task.metric.translate(gates.model, texts, beam)
+    translations = task.metric.translate(gates.model, texts, BEAM)
     score, signature = bleu(translations, references)
     apart = {}
     if not pruning.gated:  # the control is not released; released models have a separate file of sentences
@@ -190,7 +191,7 @@ def measured(gates: Gates, pruning: Pruning, task: Task, sentences: int | None, 
                            else len(gates.model.attentions(kind)) * gates.model.config.heads for kind in pruning.kinds},
             "probabilities": {kind: [[round(float(p), 4) for p in row] for row in hard_concrete.open_probability(log_a)]
                               for kind, log_a in gates.log_a.items()},
-            "plan": str(gates.plan), "bleu": round(score, 2), "beam": beam, "sentences": len(texts),
+            "plan": str(gates.plan), "bleu": round(score, 2), "beam": BEAM, "sentences": len(texts),
             "signature": signature} | apart
 
 
@@ -220,7 +221,6 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=Pruning.steps)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sentences", type=int, help="of the test split that BLEU is measured on; all if left out")
-    parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--ship", choices=SHIPPED, metavar="NAME",
                         help=f"this run's weights, as a model of their own: {', '.join(SHIPPED)}")
     add_folder_options(parser)
@@ -247,7 +247,7 @@ def _one(pruning: Pruning, task: Any, arguments: argparse.Namespace) -> None:
         removed(gates.model, gates.plan)
         write(folder / "model", gates.model, constants_of(gates.model, task))
         gates.model = read_model(folder / "model")
-        write_json(folder / "result.json", measured(gates, pruning, task, arguments.sentences, arguments.beam))
+        write_json(folder / "result.json", measured(gates, pruning, task, arguments.sentences))
     # the results are added to those of other runs of these weights, on this or another machine
     with locked(store.MEASUREMENTS):
         stored, place = store.read(pruning.model, "gates") or {}, "series" if pruning.gated else "controls"

@@ -9,18 +9,20 @@ to be removed and another head of the layer is kept, head 0 is kept too, with it
 """
 
 import copy
-from collections.abc import Collection, Iterator
+import itertools
+from collections.abc import Collection
 
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 from typing_extensions import override
 
-from models.kind import CROSS, DECODER, ENCODER, SELF
+from models.kind import CROSS
 from models.nets.attention.base import NO_INTERVENTION, OWN, Intervention, Keys, Record, Rotary, SelfAttention, Source
 from models.nets.attention.dense import Hidden
+from models.nets.residual import layers_of
 from models.nets.seq2seq import Seq2Seq
-from models.nets.transformer import Block, Transformer
+from models.nets.transformer import Transformer
 from models.plan import Address
 
 OurModel = Transformer | Seq2Seq
@@ -43,31 +45,18 @@ def without(model: OurModel, closed: Collection[Address]) -> OurModel:
     """Returns a copy of the model without these heads; interventions cannot be applied to the copy."""
     smaller = copy.deepcopy(model)
     heads = model.config.heads
-    for kind, layer, block, name in _attention_modules(smaller):
-        kept = [head for head in range(heads) if (kind, layer, head) not in closed]
-        attention: SelfAttention = getattr(block, name)
-        if not kept:
-            setattr(block, name, Nothing())
-        elif len(kept) < heads:
-            if attention.selects and kept[0] != 0:
-                attention.output.weight.unflatten(1, (heads, -1))[:, 0] = 0
-                kept = [0, *kept]
-            _keep(attention, heads, kept)
+    stacks = [False, True] if isinstance(smaller, Seq2Seq) else [False]
+    for layer, (block, attentions) in itertools.chain(*(enumerate(layers_of(smaller, encoder)) for encoder in stacks)):
+        for kind, attention in attentions:
+            kept = [head for head in range(heads) if (kind, layer, head) not in closed]
+            if not kept:
+                setattr(block, "cross" if kind == CROSS else "attention", Nothing())
+            elif len(kept) < heads:
+                if attention.selects and kept[0] != 0:
+                    attention.output.weight.unflatten(1, (heads, -1))[:, 0] = 0
+                    kept = [0, *kept]
+                _keep(attention, heads, kept)
     return smaller
-
-
-def _attention_modules(model: OurModel) -> Iterator[tuple[str, int, Block, str]]:
-    """Yields (attention block, layer, Block, attribute name) for each attention module.
-
-    The Block contains the module under the attribute name.
-    """
-    if isinstance(model, Transformer):
-        yield from ((SELF, layer, block, "attention") for layer, block in enumerate(model.blocks))
-        return
-    yield from ((ENCODER, layer, block, "attention") for layer, block in enumerate(model.encoder))
-    for layer, block in enumerate(model.decoder):
-        yield DECODER, layer, block, "attention"
-        yield CROSS, layer, block, "cross"
 
 
 def _keep(attention: SelfAttention, heads: int, kept: list[int]) -> None:

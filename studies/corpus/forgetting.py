@@ -172,7 +172,7 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
     assert isinstance(corpus, StoriesCorpus)  # the command accepts only models of stories
     began = time.process_time()
     targets = held_out(corpus, arguments.windows or WINDOWS * CONTEXT // corpus.trained_length)
-    validation = for_choosing(corpus, arguments.validation or VALIDATION * CONTEXT // corpus.trained_length)
+    validation = for_choosing(corpus, VALIDATION * CONTEXT // corpus.trained_length)
     points = measure(lab.model, targets, validation)
     return {"window": corpus.trained_length, "windows": len(targets), "validation_windows": len(validation),
             "cpu_seconds": round(time.process_time() - began),
@@ -191,8 +191,7 @@ def main() -> None:
     """Runs the command of the module's docstring."""
     study("memory", __doc__, names_of("stories"), own, _study, [
         Option("windows", None, f"that are reported, half of books; even; by default {WINDOWS}, of longer ones fewer",
-               _even),
-        Option("validation", None, f"that budgets are chosen on; even; by default {VALIDATION}", _even)])
+               _even)])
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from models.storage.datasets import add_folder_options
 from models.training.executor import add_processes_option, progress, run_jobs
 from studies import encoders, store
 from studies.papa import shipped
-from studies.papa.features import LIMIT, Cache
+from studies.papa.features import Cache
 from studies.papa.probe_modes import MODES, SEEDS, Condition, conditions, endpoints
 from studies.papa.results import KIND
 from studies.papa.study import TaskStudy
@@ -54,7 +54,6 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the usual number of texts; less for a quick look")
     parser.add_argument("--name", help="name of the output files; by default the last part of MODEL")
     add_folder_options(parser)
-    parser.add_argument("--cache", type=float, default=LIMIT / 2**30, help="GB of features that are stored there")
     add_processes_option(parser)
     parser.add_argument("--finish", action="store_true", help="write the stored results without measuring")
     arguments = parser.parse_args()
@@ -63,8 +62,7 @@ def main() -> None:
         lab = load(arguments.model, arguments.runs)
         name = arguments.name or Path(arguments.model).name
         folder = arguments.runs.absolute() / "papa" / name
-        work = Work(arguments.model, folder, arguments.runs.absolute(), arguments.data.absolute(), arguments.share,
-                    arguments.cache)
+        work = Work(arguments.model, folder, arguments.runs.absolute(), arguments.data.absolute(), arguments.share)
         if not arguments.finish:
             heads = len(lab.kinds[0].addresses)
             wanted = endpoints(heads) if arguments.endpoints else \
@@ -105,11 +103,10 @@ class Work:
     runs: Path  # folder of intermediate results and of training checkpoints
     data: Path  # folder of the data sets
     share: float  # fraction of the usual number of texts
-    cache: float  # GB of features that are stored in `runs`
 
     def study(self, lab: Lab, key: str) -> TaskStudy:
         """Returns the study of a task with its stored results."""
-        cache = Cache(self.runs / "papa" / "features", round(self.cache * 2**30))
+        cache = Cache(self.runs / "papa" / "features")
         return TaskStudy(lab, key, self.folder, cache, self.data, self.share)
 
 

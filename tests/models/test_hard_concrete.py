@@ -167,10 +167,10 @@ def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypa
     assert_close(gates.model.state_dict(), model.state_dict(), rtol=1e-4, atol=1e-5)
     monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [("a", "eins zwei drei vier")])
     monkeypatch.setattr(TranslationMetric, "translate", lambda *_: ["eins zwei drei vier"])
-    found = measured(gates, control, TASKS["translation"].build(), None, 4)
+    found = measured(gates, control, TASKS["translation"].build(), None)
     assert found["heads_left"] == {"encoder": 8} and found["plan"] == "" and found["probabilities"] == {}
     assert found["sentence_bleu"] == [100.0]
-    assert "sentence_bleu" not in measured(gates, PRUNING, TASKS["translation"].build(), None, 4)
+    assert "sentence_bleu" not in measured(gates, PRUNING, TASKS["translation"].build(), None)
 
 
 def test_removed_heads_are_gates_of_0():
@@ -197,7 +197,7 @@ def test_what_is_written_of_a_run(monkeypatch: pytest.MonkeyPatch):
     gates.log_a["encoder"].data[1] = -2.0
     monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [("a", "eins zwei drei vier")])
     monkeypatch.setattr(TranslationMetric, "translate", lambda *_: ["eins zwei drei vier"])
-    result = measured(gates, PRUNING, TASKS["translation"].build(), None, 4)
+    result = measured(gates, PRUNING, TASKS["translation"].build(), None)
     assert result["heads_left"] == {"encoder": 4} and result["bleu"] == 100 and result["strength"] == 0.5
     assert result["probabilities"]["encoder"] == [[round(1 - cdf(0, 2.0), 4)] * 4, [round(1 - cdf(0, -2.0), 4)] * 4]
     assert HeadPlan.parse(result["plan"]) == HeadPlan().with_heads([("encoder", 1, h) for h in range(4)], gate=0)
