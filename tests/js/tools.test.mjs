@@ -12,6 +12,7 @@ import {
   openTool,
   settingOf,
 } from '../../components/core/stage/tools.js';
+import { endLabels, lookOf } from '../../components/lab/tools/charts.js';
 import { close } from './harness.mjs';
 
 const TOOLS = [
@@ -142,5 +143,31 @@ test('ticks are round numbers within the axis', () => {
     const ticks = axisTicks(low, high, 5);
     assert.ok(ticks.length <= 6);
     assert.ok(ticks.every(tick => tick >= low - 1e-9 && tick <= high + 1e-9));
+  }
+});
+
+test('six curves differ in dashes alone', () => {
+  assert.equal(new Set(Array.from({ length: 6 }, (_, index) => lookOf(index)['stroke-dasharray'])).size, 6);
+});
+
+test('the numbers at the ends of curves are in their order, within the chart, and equal ones are one', () => {
+  const labels = (...ends) =>
+    endLabels(
+      ends.map(end => ({ points: [[1, end]] })),
+      end => 100 - end,
+    );
+  assert.deepEqual(
+    labels(3.581, 80, 3.579, 92, 90, 70, 60).map(({ value }) => value),
+    ['3.58', '60.00', '70.00', '80.00', '90.00', '92.00'],
+  );
+  for (const ends of [
+    [92, 91, 90, 89, 88, 87],
+    [0, 1, 2, 3, 4, 5],
+  ]) {
+    const heights = labels(...ends).map(({ y }) => y);
+    assert.ok(
+      heights.every((y, index) => y >= 8 && y <= 104 && !(y > heights[index - 1] - 12)),
+      String(heights),
+    );
   }
 });

@@ -5,11 +5,11 @@ import { make } from '../../widgets/dom.js';
 import { svgElement } from '../../widgets/menu.js';
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [640, 126, 46, 110, 8, 22];
-const DASHES = ['', '6 4', '2 3', '8 3 2 3', '1 4'];
+const DASHES = ['', '6 4', '2 3', '8 3 2 3', '1 4', '14 4'];
 const COLOURS = ['accent', 'muted', 'against', 'ink', 'muted'];
 
 /** Returns the colour and the dashes of a curve. */
-const lookOf = index => ({
+export const lookOf = index => ({
   class: `curve ${COLOURS[index % COLOURS.length]}`,
   'stroke-dasharray': DASHES[index % DASHES.length],
 });
@@ -85,11 +85,10 @@ export function lines(curves, { label, xName, log, xTicks, cursor, marks = [], p
       : []),
   );
   if (cursor?.act) {
-    const place = event => {
+    svg.addEventListener('click', event => {
       const box = svg.getBoundingClientRect();
-      return scale.back(((event.clientX - box.left) / box.width) * WIDTH);
-    };
-    svg.addEventListener('click', event => cursor.act(place(event)));
+      cursor.act(scale.back(((event.clientX - box.left) / box.width) * WIDTH));
+    });
     svg.classList.add('pressable');
   }
   return svg;
@@ -97,15 +96,16 @@ export function lines(curves, { label, xName, log, xTicks, cursor, marks = [], p
 
 const LINE = 14; // px from a number to the next one above it
 
-/** Returns the last value of each curve with its height, so that no two numbers overlap. */
-function endLabels(curves, y, percent) {
+/** Returns the last values of the curves with their heights, equal ones once, so that no two numbers overlap. */
+export function endLabels(curves, y, percent) {
   const value = number => (percent ? `${(100 * number).toFixed(1)}%` : number.toFixed(2));
-  const ends = curves.map(({ points }) => points.at(-1)[1]).sort((one, other) => y(other) - y(one));
+  const ends = new Map(curves.map(({ points }) => [value(points.at(-1)[1]), y(points.at(-1)[1])]));
+  const ordered = [...ends].sort((one, other) => other[1] - one[1]);
   let free = HEIGHT - BOTTOM; // the name of the axis is below
-  return ends.map(end => {
-    const at = Math.min(y(end), free);
+  return ordered.map(([end, height], index) => {
+    const at = Math.max(Math.min(height, free), TOP + LINE * (ends.size - 1 - index));
     free = at - LINE;
-    return { y: at, value: value(end) };
+    return { y: at, value: end };
   });
 }
 
