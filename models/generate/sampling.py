@@ -36,7 +36,7 @@ class Sampling:
         ValueError: a number is outside its range.
     """
 
-    temperature: float = 0.8
+    temperature: float = 0
     top_p: float = 0.95
     seed: int = 1
 
@@ -71,7 +71,7 @@ class Sampling:
         return int((nucleus(log_p, self.top_p) + gumbel(len(log_p), self.seed, place)).argmax())
 
 
-GREEDY = Sampling(temperature=0)
+GREEDY = Sampling()
 
 
 def nucleus(log_p: Tensor, top_p: float) -> Tensor:

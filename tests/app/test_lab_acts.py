@@ -67,8 +67,7 @@ def written(header: dict[str, Any]) -> list[str]:
 def test_a_continuation_grows_with_each_event_and_equals_the_models_own():
     here = visiting("stories-selective", STORY, LAYER, "answer.cont")
     with visit.use(here):
-        events.on_lab({"type": "act", "tool": "answer.cont", "greedy": "yes"})
-        header, view = shown(here)
+        header, view = shown(here)  # the likeliest tokens, of which the first is the answer
         for _turn in range(2000):
             if "again" not in header:
                 break
@@ -76,6 +75,13 @@ def test_a_continuation_grows_with_each_event_and_equals_the_models_own():
         assert "again" not in header
         texts = ["".join(view.lab.generate(view.reading.prompt, plan, 128, GREEDY)) for plan in (HeadPlan(), view.plan)]
         assert written(header) == texts
+
+
+def test_a_choice_by_chance_has_a_temperature():
+    with visit.use(visiting("stories-selective", STORY, HeadPlan(), "answer.cont")) as here:
+        for greedy, written in (("no", "0.8-0.95-1"), ("yes", "0-0.95-1")):
+            events.on_lab({"type": "act", "tool": "answer.cont", "greedy": greedy})
+            assert str(here.history.present.sampling) == written
 
 
 def test_a_continuation_stops_and_another_text_does_not_show_it():

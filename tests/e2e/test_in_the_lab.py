@@ -216,6 +216,7 @@ def test_a_continuation_streams_and_stops(visit: Visit):
     stop.click()
     expect(view(page).get_by_role("button", name="Continue the text")).to_be_visible(timeout=10_000)
     length = len(written.first.inner_text())
+    view(page).get_by_role("button", name="By chance").click()
     view(page).get_by_role("button", name="Another seed").click()
     expect(stop).to_be_visible()
     linked(page, "draw", "0.8-0.95-2")

@@ -30,6 +30,7 @@ KEY = "answer.cont"
 ACT = {"type": "act", "tool": KEY}
 SOON = 1  # ms until the browser asks for more text
 MOST = 128  # maximum number of tokens of a continuation
+TEMPERATURE = 0.8  # of a choice by chance at first
 CHUNK = 0.15  # seconds of generation per event
 BUDGETS = (64, 32, 16, 8, 4)  # choices for the number of tokens that each layer keeps in memory
 
@@ -228,7 +229,7 @@ def act(event: dict[str, Any]) -> None:
         this.continuation.running = False
     sampling = present.sampling
     if event.get("greedy") in ("yes", "no"):
-        temperature = 0.0 if event["greedy"] == "yes" else sampling.temperature or Sampling().temperature
+        temperature = 0.0 if event["greedy"] == "yes" else sampling.temperature or TEMPERATURE
         sampling = replace(sampling, temperature=temperature)
     numbers = {name: event[name] for name in ("temperature", "top_p", "seed")
                if isinstance(event.get(name), (int, float)) and not isinstance(event[name], bool)}
