@@ -7,13 +7,12 @@ import { _ } from '../../core/texts.js';
 import { bars, heading, note, sentence, wordElement } from './parts.js';
 import { defineTool } from './registry.js';
 
-const ROWS = 4;
+const [LEAST, MOST] = [4, 12]; // rows
 const FULL = 8; // F of a full bar at least
 
 function draw(place, api) {
   const { data, now, keys } = api;
-  const { layer } = now.selection;
-  const { mask } = data.arrays;
+  const [{ layer }, { mask }] = [now.selection, data.arrays];
   const word = wordElement(keys[now.look] ?? '');
   if (!mask || now.look !== data.look) return place.append(note(_('Computing…')));
   api.overlay({ mask: true });
@@ -22,8 +21,7 @@ function draw(place, api) {
   const title = hidden
     ? _('Layer {layer} hides {n} of {count} tokens from {word}')
     : _('Layer {layer} hides nothing from {word}');
-  const rows = largest(row, ROWS).filter(({ value }) => value > 0);
-  const most = Math.max(FULL, ...row);
+  const rows = largest(row, Math.max(LEAST, Math.min(hidden, MOST))).filter(({ value }) => value > 0);
   return place.append(
     heading(sentence(title, { n: String(hidden), count: String(now.look + 1), word, layer: String(layer + 1) })),
     note(
@@ -37,8 +35,9 @@ function draw(place, api) {
         value,
         text: value >= 15.9 ? '≥ 15.9' : formatNumber(value, 1),
       })),
-      { most },
+      { most: Math.max(FULL, ...row) },
     ),
+    ...(hidden > MOST ? [note(_('and {n} more', { n: hidden - MOST }))] : []),
   );
 }
 
