@@ -26,8 +26,7 @@ import itertools
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -42,6 +41,9 @@ from models.nets.transformer import Transformer
 from models.tasks.base import Task
 from models.tasks.stories import CONTEXT, StoriesCorpus
 from studies.command import Option, study
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 FACTORS = (1, 2, 4, 8, 16, 32)
 MOVES = 8  # number of greedy steps from one factor to the next; with 4 there would be no choice between layers
@@ -63,32 +65,9 @@ def losses(model: Transformer, targets: Tensor, budgets: Sequence[int], by_age: 
     return total / targets.shape[1]
 
 
-@dataclass
-class Progress:
-    """Prints progress and the estimated remaining time, by the number of windows still to read."""
-
-    total: int  # windows to read
-    done: int = 0  # windows read so far
-    began: float = field(default_factory=time.perf_counter)  # start time in seconds, of time.perf_counter
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self.began
-
-    def step(self, windows: int) -> None:
-        """Adds windows that were read."""
-        self.done += windows
-
-    def tell(self, what: str) -> None:
-        """Prints a line with the elapsed and the remaining seconds."""
-        left = self.seconds / self.done * (self.total - self.done)
-        print(f"{what}  ({self.seconds:.0f} s, {left:.0f} s left)", flush=True)
-
-
-def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress: Progress,
+def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress: "tqdm[Any]",
            by_age: bool = False) -> dict[int, list[int]]:
-    """Returns budgets per layer for each factor, by a greedy search."""
+    """Returns budgets per layer for each factor, by a greedy search; `progress` is tqdm's bar, in windows."""
     budgets = [targets.shape[1]] * model.config.layers
     chosen = {1: budgets}
     for factor in factors[1:]:
@@ -100,9 +79,9 @@ def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress
                 if smaller[layer] >= FEWEST:
                     # if losses are equal, the keys are taken from the layer with the most keys
                     tried.append((float(losses(model, targets, smaller, by_age).mean()), -budgets[layer], smaller))
-                progress.step(len(targets))
+                progress.update(len(targets))
             loss, _, budgets = min(tried)
-            progress.tell(f"choosing for {factor}: {budgets}, perplexity {math.exp(loss):.2f}")
+            progress.write(f"choosing for {factor}: {budgets}, perplexity {math.exp(loss):.2f}")
         chosen[factor] = budgets
     return chosen
 
@@ -110,11 +89,14 @@ def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress
 def measure(model: Transformer, targets: Tensor, validation: Tensor,
             factors: Sequence[int] = FACTORS) -> list[dict[str, Any]]:
     """Returns the points of the curve, for every way and factor. Prints progress."""
+    from tqdm import tqdm  # pages, which read the measurement, do without it
+
     layers, n = model.config.layers, targets.shape[1]
     lessened, controls = len(factors) - 1, model.blocks[0].attention.selects
     curves = 4 if controls else 2
     searches = 2 if controls else 1
-    progress = Progress(lessened * (searches * MOVES * layers * len(validation) + curves * len(targets)) + len(targets))
+    work = lessened * (searches * MOVES * layers * len(validation) + curves * len(targets)) + len(targets)
+    progress = tqdm(total=work, unit="window")
     chosen = choose(model, validation, factors, progress)
     plans = {"chosen": chosen, "equal": {factor: [n // factor] * layers for factor in factors[1:]}}
     if controls:
@@ -130,8 +112,9 @@ def measure(model: Transformer, targets: Tensor, validation: Tensor,
                            "perplexity_books": round(books, 3), "perplexity_stories": round(stories, 3),
                            "budgets": budgets, "kept_share": round(kept_share(budgets, n), 4),
                            "losses": [round(value, 4) for value in loss.tolist()]})
-            progress.step(len(targets))
-            progress.tell(f"{way}, factor {factor}: perplexity {points[-1]['perplexity']:.2f}")
+            progress.update(len(targets))
+            progress.write(f"{way}, factor {factor}: perplexity {points[-1]['perplexity']:.2f}")
+    progress.close()
     return points
 
 

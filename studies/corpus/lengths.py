@@ -12,7 +12,6 @@ text, and the standard error from resampling the texts. For these, a text has th
 
 import argparse
 import math
-import time
 from statistics import fmean
 from typing import Any
 
@@ -148,15 +147,13 @@ def main() -> None:
 
 def _readings(lab: StackLab, task: Task) -> dict[str, dict[str, Any]]:
     """Returns policy -> length -> result of `measure`."""
+    from tqdm import tqdm  # pages, which compute single readings, do without it
+
     lengths = [n for n in task.reader.lengths if n <= (lab.model.longest or math.inf)]
     work = [(policy, plan, n) for policy, plan in plans_of(lab).items() for n in lengths]
     readings: dict[str, dict[str, Any]] = {}
-    began = time.perf_counter()
-    for done, (policy, plan, n) in enumerate(work, 1):
+    for policy, plan, n in tqdm(work, lab.name):
         readings.setdefault(policy, {})[str(n)] = measure(lab, task, n, plan, lengths[-1])
-        left = (time.perf_counter() - began) / done * (len(work) - done)
-        print(f"{lab.name} {policy} {n} tokens: loss {readings[policy][str(n)]['loss']}, {left:.0f} s left",
-              flush=True)
     return readings
 
 

@@ -16,13 +16,13 @@ Writes studies/measurements/NAME.needs.json. `others_best` is the lowest KL of a
 """
 
 import argparse
-import math
 import os
 import time
 from statistics import fmean, median
 from typing import Any
 
 import torch
+from scipy import stats
 from torch import Tensor
 
 from models.analysis import minimal_heads
@@ -95,20 +95,15 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     """Returns means, medians and a sign test over all prompts."""
     keys = ("kl", *OTHERS, "others_best", "backward")
     better = sum(result["kl"] < result["others_best"] for result in results)
-    no_worse = sum(result["kl"] <= result["others_best"] for result in results)
+    worse = sum(result["kl"] > result["others_best"] for result in results)
     return {
         "heads": round(fmean(result["heads"] for result in results), 2),
         "gates_alone_heads": round(fmean(result["gates_alone_heads"] for result in results), 2),
         "mean_kl": {key: round(fmean(result[key] for result in results), 4) for key in keys},
-        "better_than_best_of_others": better, "no_worse_than_best_of_others": no_worse,
-        "sign_test": round(sign_test(better, len(results) - (no_worse - better)), 6),
+        "better_than_best_of_others": better, "no_worse_than_best_of_others": len(results) - worse,
+        "sign_test": round(stats.binomtest(better, max(1, better + worse), alternative="greater").pvalue, 6),
         **{key: {"median": round(median(result[key] for result in results), 2),
                  "most": round(max(result[key] for result in results), 2)} for key in ("seconds", "cpu_seconds")}}
-
-
-def sign_test(wins: int, count: int) -> float:
-    """Returns the one-sided p-value of the sign test: P(at least `wins` heads in `count` tosses of a fair coin)."""
-    return sum(math.comb(count, k) for k in range(wins, count + 1)) / 2**count
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from models.nets.attention import TYPES
 from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.tasks.assignment import AssignmentReader
-from studies.corpus.minimal_heads import backward, sign_test
+from studies.corpus.minimal_heads import backward
 from tests.models.foreign_architectures import ARCHITECTURES
 
 SOFTMAX = Traits("Softmax")
@@ -270,5 +270,3 @@ def test_tokens_of_the_text_itself():
     assert row[bert.kinds[0].addresses.index(("self", 1, 2))] == found[1, 2]
 
 
-def test_sign_test():
-    assert sign_test(5, 5) == 1 / 32 and sign_test(0, 3) == 1 and sign_test(2, 3) == 0.5
