@@ -105,8 +105,8 @@ def written(start: str, pieces: Sequence[tuple[str, str]]) -> Part:
 
 def lines(label: str, curves: Sequence[tuple[str, str, Sequence[Sequence[float | None]]]], x_name: str,
           **more: Any) -> list[Part]:
-    """Returns the key and the chart of curves (key, label, points)."""
-    content = [{"key": key, "label": name, "points": [[point[0], point[1]] for point in points]}
+    """Returns the key and the chart of curves (key, label, points); the chart joins the points by increasing x."""
+    content = [{"key": key, "label": name, "points": sorted([point[0], point[1]] for point in points)}
                for key, name, points in curves]
     chart = {"part": "lines", "label": label, "curves": content, "xName": x_name, **more}
     return [{"part": "key", "curves": content}, chart] if len(content) > 1 else [chart]

@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from app.content.tools.mean import mean_map
+from app.content import parts
 from app.lab import events, tools
 from app.state import visit
 from components.library.bundle import bundle
@@ -132,3 +133,10 @@ def test_a_pruning_order_keeps_the_last_heads():
         events.on_lab({"type": "prune", "heads": [["self", 0, 1], ["self", 2, 3]], "left": 1})
         plan = now.history.present.plan
         assert (plan.state("self", 0, 1).gate, plan.state("self", 2, 3).gate) == (0, 1)
+
+
+def test_the_points_of_a_curve_are_ordered_by_x():
+    """The number at the right end of a curve is that of its last point."""
+    learned = [(32, 0.0), (8, 1.5), (0, 4.87)]
+    assert parts.lines("KL", [("learned", "learned", learned)], "heads left")[0]["curves"][0]["points"] == [
+        [0, 4.87], [8, 1.5], [32, 0.0]]

@@ -110,7 +110,7 @@ def _settings(view: View, search: Search) -> list[parts.Part]:
 def _fewest(result: Fewest, search: Search) -> list[parts.Part]:
     size = result.answer(search.bound)
     divergence, _plan = result.plans[size]
-    learned = sorted(((curve, kl) for curve, (kl, _plan) in result.plans.items()), reverse=True)
+    learned = [(curve, kl) for curve, (kl, _plan) in result.plans.items()]
     curves = [(name, _(name), points) for name, points in {searches.LEARNED: learned, **result.orders}.items()]
     return [parts.note(_("{size} of {heads} heads are enough: KL {kl:.3f} nats (at most {bound:g}).",
                          size=size, heads=result.heads, kl=divergence, bound=search.bound)),
@@ -139,7 +139,7 @@ def _won(view: View, won: Won) -> list[parts.Part]:
     text = _("No set makes {token} win. The nearest changes {n} of {heads} heads: "
              "{token} has {p}, {other} {q}.") if won.fewest is None else _(
         "{n} of {heads} heads are enough: {token} has {p}, {other} {q}.")
-    margins = sorted((size, margin) for size, (margin, _plan) in won.plans.items())
+    margins = [(size, margin) for size, (margin, _plan) in won.plans.items()]
     return [parts.note(parts.said(text, **slots)), parts.note(", ".join(map(parts.short, plan.heads))),
             parts.button(_("Change these heads"), ACT | {"apply": WINNING}),
             *parts.lines(_("Margin of the token by changed heads"),

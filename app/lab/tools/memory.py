@@ -33,7 +33,7 @@ def content(view: View, tool: Tool) -> Content:
     xs = sorted({point[0] for points in curves.values() for point in points})
     return parts.composed(
         parts.title(_("How much can be forgotten?"), _("perplexity by 1 / memory")),
-        parts.lines(_("Perplexity against memory"), [(name, name, sorted(points)) for name, points in curves.items()],
+        parts.lines(_("Perplexity against memory"), [(name, name, points) for name, points in curves.items()],
                     _("1 / memory"), log=True, xTicks=xs),
         parts.note(_("{windows} held-out windows of {window} tokens; at 8, layers keep an eighth. Dropped: tokens "
                      "with the largest F or, for comparison, the oldest except the first.",

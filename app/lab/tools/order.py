@@ -212,7 +212,7 @@ def _curves(view: View, chosen: Choice, measured: dict, quantity: str) -> Curves
     of_all = curves_over_texts(measured)
     names = {MULTIPLICATIONS: _("multiplications"), TIME: _("time")} if quantity == COST else {
         key: _(ORDERS[key]) for key in measured["curves"]}
-    return [(key, label, sorted(of_all[key], key=lambda point: point[0] or 0)) for key, label in names.items()
+    return [(key, label, of_all[key]) for key, label in names.items()
             if of_all.get(key)]
 
 
