@@ -65,8 +65,8 @@ class Prompt:
     def with_source(self, source: Prompt | None) -> Self:
         """Returns the prompt with this second prompt; raises ValueError if their numbers of tokens differ."""
         if source is not None and len(source.ids) != len(self.ids):
-            raise ValueError(message("a patch needs prompts of one length: here "
-                                     "{n} tokens, second {m}", n=len(self.ids), m=len(source.ids)))
+            raise ValueError(message("The second text has {m} tokens; {n} are needed.", n=len(self.ids),
+                                     m=len(source.ids)))
         return replace(self, source=source)
 
     def source_for(self, plan: HeadPlan) -> Prompt | None:

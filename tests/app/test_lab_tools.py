@@ -2,13 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
 
-from app.content.tools.mean import mean_map
 from app.content import parts
+from app.content.tools.mean import mean_map
 from app.lab import events, tools
 from app.state import visit
 from components.library.bundle import bundle
@@ -140,3 +141,11 @@ def test_the_points_of_a_curve_are_ordered_by_x():
     learned = [(32, 0.0), (8, 1.5), (0, 4.87)]
     assert parts.lines("KL", [("learned", "learned", learned)], "heads left")[0]["curves"][0]["points"] == [
         [0, 4.87], [8, 1.5], [32, 0.0]]
+
+
+def test_the_second_text_begins_as_the_text():
+    """A visitor replaces one word of the text. A second text of another length is refused with both lengths."""
+    view = view_of("stories-softmax", written=STORY, tool="head.carry")
+    assert f'"value": "{STORY}"' in json.dumps(drawn(view, "head.carry"))
+    other = replace(view, state=replace(view.state, source="One day"))
+    assert "The second text has 3 tokens; 23 are needed." in json.dumps(drawn(other, "head.carry"))

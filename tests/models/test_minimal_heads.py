@@ -268,5 +268,3 @@ def test_tokens_of_the_text_itself():
     assert found.shape == bert.shape["self"] and ((found > 0) & (found < 1)).all()
     row = head_measures.in_one_row(bert.kinds, {"self": found})
     assert row[bert.kinds[0].addresses.index(("self", 1, 2))] == found[1, 2]
-
-

@@ -28,11 +28,11 @@ PAIRS = {
 
 
 def second_text(view: View) -> parts.Part:
-    """Returns the field of the second text and, while it is empty, the pairs of examples."""
+    """Returns the field of the second text; while it is the text itself, also what to do, and the pairs of examples."""
     source = view.state.source
     pairs = () if source else PAIRS.get(view.lab.task.name, ())
-    return parts.row(parts.field(_("Second text"), source, act={"type": "source"}, field="text",
-                                 placeholder=_("A second text with as many tokens")),
+    return parts.row(*([] if source else [parts.note(_("Second text: replace a word."))]),
+                     parts.field(_("Second text"), source or view.reading.shown, act={"type": "source"}, field="text"),
                      *(parts.button(f"{text} → {other}", {"type": "pair", "text": text, "source": other})
                        for text, other in pairs))
 
