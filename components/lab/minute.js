@@ -54,7 +54,7 @@ export const STEPS = [
     ask: N_('Write a text, or choose an example.'),
     find: () => ['.field'],
     done: (now, before) => now.text !== before.text,
-    says: N_('The guide explains every term.'),
+    says: N_('The guide explains the terms.'),
   },
 ];
 
