@@ -40,6 +40,8 @@ class Guest:
 class Route:
     """A connection to the events route that, like a browser's connection, stays open between requests."""
 
+    answers = 0  # number of responses that all connections have read
+
     def __init__(self, address: str) -> None:
         self.cookie = ""  # of the balancer; it names the replica of the session
         self._place = urlsplit(address)
@@ -51,7 +53,9 @@ class Route:
             try:
                 if self._streams is None:
                     self._streams = await asyncio.open_connection(self._place.hostname, self._place.port)
-                return await self._exchange(path, body)
+                found = await self._exchange(path, body)
+                Route.answers += 1
+                return found
             except (asyncio.IncompleteReadError, ConnectionError):
                 self.close()
         raise ConnectionError("closed twice")
@@ -198,6 +202,7 @@ async def main(name: str, address: str, seconds: float) -> None:
         print("ready", flush=True)
         await asyncio.to_thread(sys.stdin.readline)
         await attack(address, guests, time.monotonic() + seconds)
+        assert Route.answers or name in ("held back", "many files"), "the attack read no response"
 
 
 if __name__ == "__main__":
