@@ -8,8 +8,9 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Playwright
 
@@ -83,16 +84,23 @@ def serve_hosted(root: Path = ROOT) -> Iterator[Server]:
 def serve_marimo(notebook: Path, log: Path) -> Iterator[str]:
     """Runs a marimo notebook as an app in a separate process and yields its address."""
     (port,) = free_ports(1)
+    command = [sys.executable, "-m", "marimo", "run", notebook, "--headless", "--no-token", "--port", str(port)]
+    address = f"http://127.0.0.1:{port}"
+    with answering(command, f"{address}/health", log, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}):
+        yield address
+
+
+@contextlib.contextmanager
+def answering(command: Sequence[str | Path], url: str, log: Path, **options: Any) -> Iterator[None]:
+    """Runs a command that serves an address; the context begins when it answers there."""
     with open(log, "w") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "marimo", "run", str(notebook), "--headless", "--no-token", "--port", str(port)],
-            cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=os.environ | {"OMP_NUM_THREADS": "1"})
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, **options)
     try:
-        wait(process, f"http://127.0.0.1:{port}/health", log)
-        yield f"http://127.0.0.1:{port}"
+        wait(process, url, log)
+        yield
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(20)
 
 
 def wait(process: subprocess.Popen, url: str, log: Path, seconds: float = START_SECONDS) -> None:

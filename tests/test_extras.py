@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 import attention_lab
 import models
 from models.extras import MODULES
-from tests.browser import free_ports, wait
+from tests.browser import answering, free_ports
 from tests.environments import normalised, run, with_wheel
 from tools.wheel import contents
 
@@ -64,14 +64,9 @@ def check(python: Path, extra: str, root: Path, tiny: Path) -> None:
 def check_app(python: Path, log: Path) -> None:
     """Starts the app by its command, and waits until it has run a model."""
     (port,) = free_ports(1)
-    with log.open("w") as output:
-        process = subprocess.Popen([python.with_name("attention-lab"), "app", "--port", str(port)], cwd=python.parent,
-                                   stdout=output, stderr=subprocess.STDOUT)
-    try:
-        wait(process, f"http://127.0.0.1:{port}/healthz", log)
-    finally:
-        process.terminate()
-        process.wait(20)
+    command = [python.with_name("attention-lab"), "app", "--port", str(port)]
+    with answering(command, f"http://127.0.0.1:{port}/healthz", log, cwd=python.parent):
+        pass
     assert not re.search("Traceback|error", log.read_text(), re.IGNORECASE), log.read_text()
 
 

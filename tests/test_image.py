@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from app.state.lab_state import PAGES, default_model
 from benchmarks.load.client import exceptions, header, open_link
 from components import library
 from tests.app.test_route import blocks
-from tests.browser import free_ports, wait
+from tests.browser import answering, free_ports
 from tests.environments import linked
 from tests.own_loop import run
 from tests.strangers import visit
@@ -115,16 +114,9 @@ def test_the_files_of_the_image_serve_every_page(image: Image, root: Path, tmp_p
     command = [word.replace("0.0.0.0", "127.0.0.1") for word in command]  # the test serves nobody in the network
     (port,), log, before = free_ports(1), tmp_path / "log", image.files()
     address = f"http://127.0.0.1:{port}"
-    with log.open("w") as output:
-        server = subprocess.Popen(command, cwd=image.work, env=image.settings | {"PORT": str(port)}, stdout=output,
-                                  stderr=subprocess.STDOUT)
-    try:
-        wait(server, f"{address}/healthz", log)
+    with answering(command, f"{address}/healthz", log, cwd=image.work, env=image.settings | {"PORT": str(port)}):
         pages, answer = run(tour(address)), run(typed(address))
         requested(address, "GET", f"/{library.address()}")  # the same library, which has the citation, as here
-    finally:
-        server.terminate()
-        server.wait(20)
     assert not re.search("Traceback|error", log.read_text(), re.IGNORECASE), log.read_text()
     for page, messages in pages.items():
         assert not exceptions(messages), page

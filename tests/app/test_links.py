@@ -279,8 +279,6 @@ def test_a_link_to_an_unopened_model_leads_to_the_page_your_model(visitor):
 
 def test_the_fields_of_a_link_apply_once_its_model_is_open(visitor, monkeypatch):
     """The Hub is replaced: the model id opens a released model."""
-    from models import catalogue
-
     visitor.query_params |= WANTED
     session.follow_address("lab")
     ours = catalogue.find("stories-softmax")

@@ -20,8 +20,6 @@ from studies.corpus.forgetting import choose, for_choosing, held_out, kept_share
 LAYERS, HEADS, WIDTH, VOCABULARY, N, LIMIT = 3, 4, 32, 40, 70, 48
 TYPES = ("softmax", "log-n", "scalable-softmax", "temperature", "selective", "gated")
 
-torch.set_num_threads(1)
-
 
 def model_of(attention: str, seed: int = 0) -> Transformer:
     """Returns a model with large random weights: attention is far from uniform, and the selective mask F far from 0."""
