@@ -142,14 +142,6 @@ def test_bars_and_line_have_one_target():
         assert header["guesses"]["chance"][-1] == pytest.approx(row["after"], abs=1e-4)
 
 
-def test_the_answer_of_the_start_page_turns():
-    answer = picture.content(view_of("stories-selective", LAYER, STORY))[0]["answer"]
-    best = {name: max(answer["rows"], key=lambda row: row[name])["label"] for name in ("before", "after")}
-    assert best == {"before": " ball", "after": " friends"}
-    friends = next(row for row in answer["rows"] if row["label"] == " friends")
-    assert friends["ranks"] == [5, 1]
-
-
 @given(tool=st.sampled_from(["head.looks", "answer.who", "layer.mean"]), look=st.integers(-1, 999),
        marks=st.sampled_from(["", "c", "g", "cg"]),
        pins=st.sampled_from([(), ("head.why",), ("answer.who", "all.find")]),

@@ -57,15 +57,6 @@ def test_every_run_sends_the_library():
         app = app.run()
 
 
-def test_no_exception_on_the_default_page():
-    app = opened()
-    assert not app.exception
-    assert not app.error
-    header, arrays = sent(app, "lab")
-    assert [(block["kind"], block["layers"], block["heads"]) for block in header["kinds"]] == [("self", 4, 8)]
-    assert arrays["tiles.self"].dtype == numpy.uint8
-
-
 def shared_out() -> list[tuple[str, str]]:
     """Returns (model, text) pairs in which every model and every example of its task occurs. All combinations would
     take a minute; tests/models/test_contract.py runs them without pages."""

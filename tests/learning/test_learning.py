@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import models
 from learning import loop
-from learning.loop import Learning, even, held_out, lab_of_state, learn, moments_at, state_of
+from learning.loop import Learning, held_out, lab_of_state, learn, moments_at, state_of
 from learning.moment import divided, joined
-from learning.recipe import ATTENTION, MAX_STEPS, Recipe
+from learning.recipe import ATTENTION, MAX_STEPS
 from learning.tasks import TASKS
 from models import HeadPlan
 from models.generate.sampling import generator
@@ -159,7 +159,3 @@ def test_joined_parts_are_divided_again_and_damage_is_reported():
     assert list(divided(joined(parts))) == parts
     with pytest.raises(ValueError):
         list(divided(joined(parts)[:-1]))
-
-
-def test_even_weights_are_those_of_the_recipe():
-    assert even(Recipe("count", layers=1, heads=3)).shape == (1, 3, 17, 17)

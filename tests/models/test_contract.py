@@ -161,7 +161,6 @@ def test_card(lab: models.Lab, name: str):
     assert training.get("memory_loss", 0) == recipe.memory_loss and training.get("lengths", []) == list(recipe.lengths)
     sources = [module.attention.source for module in lab.model.modules() if isinstance(module, Block)]
     assert card["cost"] == cost(config)
-    assert card["cost"]["score_parameters"] == sum(p.numel() for source in sources for p in source.parameters())
     if hasattr(sources[0], "alpha"):
         assert_close(torch.tensor(card["alpha"]["by_layer"]), torch.stack([source.alpha for source in sources]),
                      rtol=0, atol=1e-4)

@@ -20,12 +20,6 @@ from studies.corpus import lengths
 from studies.corpus.lengths import facts, measure, plans_of
 
 
-def test_entropy_of_a_row():
-    rows = numpy.array([[1.0, 0, 0, 0], [0.25] * 4, [0.5, 0.5, 0, 0]])
-    assert row_entropy(rows).tolist() == pytest.approx([0, math.log(4), math.log(2)], abs=1e-6)
-    assert row_entropy(3 * rows).tolist() == pytest.approx([0, math.log(4), math.log(2)], abs=1e-6)
-
-
 def test_a_models_numbers_are_means_over_its_texts():
     lab, task = own("assignment-softmax"), TASKS["assignment"].build()
     plan = plans_of(lab)["trained"]
