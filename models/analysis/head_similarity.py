@@ -16,12 +16,11 @@ from numpy import ndarray
 from torch import Tensor
 from torch.nn import functional
 
-from models.kind import SELF
 from models.lab import Lab
-from models.labs.seq2seq import Seq2SeqLab
-from models.labs.stack import StackLab
+from models.labs.trained import TrainedLab
 from models.nets.attention.base import Record
 from models.nets.disagreement import TERMS
+from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.trace import Trace
 
@@ -41,15 +40,10 @@ def pairs(record: Record, term: str) -> Tensor:
 @torch.inference_mode()
 def of_text(lab: Lab, prompt: Prompt) -> Likeness:
     """Returns the similarities on all tokens of one text, for one of our models without modifications."""
-    records: dict[str, list[Record]] = {kind.name: [] for kind in lab.kinds}
-    if isinstance(lab, StackLab):
-        lab.model(torch.tensor([prompt.ids]), records=records[SELF])
-    elif isinstance(lab, Seq2SeqLab):
-        lab.model(torch.tensor([prompt.ids]), torch.tensor([lab.anchored(prompt).target]), records=records)
-    else:
+    if not isinstance(lab, TrainedLab):
         raise ValueError(f"{lab.name}: its values and outputs cannot be seen")
     return {kind: {term: numpy.stack([pairs(record, term).numpy() for record in layers]) for term in TERMS}
-            for kind, layers in records.items()}
+            for kind, layers in lab.recorded(prompt, HeadPlan())[1].items()}
 
 
 def of_trace(trace: Trace) -> Likeness:

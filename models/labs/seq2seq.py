@@ -113,7 +113,7 @@ class Seq2SeqLab(TrainedLab):
 
     @override
     @torch.inference_mode()
-    def _recorded(self, prompt: Prompt, plan: HeadPlan) -> Recorded:
+    def recorded(self, prompt: Prompt, plan: HeadPlan) -> Recorded:
         target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, plan)
         records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
         interventions = self.interventions(plan, len(prompt.ids), len(target), self.source_values(prompt, plan, target))
@@ -123,7 +123,7 @@ class Seq2SeqLab(TrainedLab):
     @override
     @torch.inference_mode()
     def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
-        ids, records, _ = self._recorded(prompt, plan)
+        ids, records, _ = self.recorded(prompt, plan)
         target = ids[TARGET]
         outputs = {kind: [record.outputs[0] for record in layers] for kind, layers in records.items()}
         return residuals_of(self.model, target, outputs, range(len(target))), self.task.spelled(target)
@@ -140,7 +140,7 @@ class Seq2SeqLab(TrainedLab):
     @torch.inference_mode()
     def patched_logits(self, prompt: Prompt, addresses: Sequence[Address | None], what: str,
                        position: int = -1) -> Tensor:
-        target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, HeadPlan())
+        target = self.anchored(prompt).target
         values = self.source_values(prompt, HeadPlan().with_heads(filter(None, addresses), patch=what), target)
         patches = each_alone(addresses, values, what)
         interventions = {kind: [Intervention(patch=patches.get((kind, layer))) for layer in range(layers)]
@@ -160,7 +160,7 @@ class Seq2SeqLab(TrainedLab):
     @torch.inference_mode()
     def _run(self, prompt: Prompt, plan: HeadPlan) -> Trace:
         is_anchored = isinstance(prompt, TargetPrompt)
-        ids, records, hidden = self._recorded(prompt, plan)
+        ids, records, hidden = self.recorded(prompt, plan)
         target = ids[TARGET]
         probabilities = self.model.logits(hidden).softmax(-1).numpy()
         live = {kind: stacked(record.live[0] for record in layers) for kind, layers in records.items()}

@@ -133,7 +133,7 @@ class StackLab(TrainedLab, HasStates, Forgets):
 
     @override
     @torch.inference_mode()
-    def _recorded(self, prompt: Prompt, plan: HeadPlan) -> Recorded:
+    def recorded(self, prompt: Prompt, plan: HeadPlan) -> Recorded:
         records: list[Record] = []
         interventions = self.interventions(plan, len(prompt.ids), self.source_values(prompt, plan))
         hidden = self.model(torch.tensor([prompt.ids]), interventions, records)[0]
@@ -143,7 +143,7 @@ class StackLab(TrainedLab, HasStates, Forgets):
     @torch.inference_mode()
     def residuals(self, prompt: Prompt, plan: HeadPlan) -> tuple[Residuals, tuple[str, ...]]:
         positions = predicting_positions(prompt, self.kinds[0])
-        outputs = {SELF: [record.outputs[0] for record in self._recorded(prompt, plan)[1][SELF]]}
+        outputs = {SELF: [record.outputs[0] for record in self.recorded(prompt, plan)[1][SELF]]}
         return residuals_of(self.model, prompt.ids, outputs, positions), prompt.tokens
 
     @override

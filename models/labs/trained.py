@@ -118,7 +118,7 @@ class TrainedLab(Explainable):
         return self.task.read(text, limit or self.limit)
 
     @abc.abstractmethod
-    def _recorded(self, prompt: Prompt, plan: HeadPlan) -> Recorded:
+    def recorded(self, prompt: Prompt, plan: HeadPlan) -> Recorded:
         """Runs one pass; returns the ids of each token sequence, the records of each block, and hidden states (N, C).
 
         The hidden states are those of the sequence whose tokens are predicted.
@@ -128,7 +128,7 @@ class TrainedLab(Explainable):
     @torch.inference_mode()
     def score_parts(self, prompt: Prompt, plan: HeadPlan, address: Address, query: int, key: int) -> ScoreParts:
         self.check(HeadPlan().gate(*address, 0.0))
-        ids, records, _ = self._recorded(prompt, plan)
+        ids, records, _ = self.recorded(prompt, plan)
         kind = self.kind(address[0])
         queries, keys = len(ids[kind.query_row]), len(ids[kind.key_row])
         if not (0 <= query < queries and 0 <= key < keys) or kind.causal and key > query:

@@ -7,6 +7,7 @@ architecture needs separate code. A TorchFunctionMode, which is active in the ru
 from __future__ import annotations
 
 import copy
+import itertools
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from models.errors import StructureError
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening import comparison
-from models.labs.foreign.running.attention import ForwardPass, LayerRecord, during
+from models.labs.foreign.running.attention import ForwardPass, during
 from models.labs.foreign.running.interception import PRODUCTS
 from models.labs.saving.cutting import Site, cut
 from models.labs.saving.saved_model import SavedModel
@@ -136,9 +137,10 @@ def _sites(events: list[Any], state: Mapping[str, Tensor]) -> Iterator[Site]:
         if isinstance(event, _Product):
             continue
         kind, layer, record, module = event
-        joined = _joined(record)
+        joined = record.outputs.transpose(0, 1).flatten(1)  # the outputs of all heads, one after another: (N, H·D)
         size = joined.shape[-1]
-        maps = [row for row in _until_next(events[i + 1:]) if row.given.shape[-1] >= size]
+        until_next = itertools.takewhile(lambda event: isinstance(event, _Product), events[i + 1:])
+        maps = [row for row in until_next if row.given.shape[-1] >= size]
         exact = [row for row in maps if row.given.shape[0] == len(joined) and torch.equal(row.given[:, :size], joined)]
         # there may be a gate or a norm between the heads and W_O; the comparison at the end finds any difference
         match = next(iter(exact or [row for row in maps if row.given.shape[-1] == size]), None)
@@ -146,19 +148,6 @@ def _sites(events: list[Any], state: Mapping[str, Tensor]) -> Iterator[Site]:
         if match is None or name is None:
             raise StructureError(message("no linear map of this model reads only the heads' outputs"))
         yield Site(kind, layer, module, name, match.dim, record.outputs.shape[-1])
-
-
-def _joined(record: LayerRecord) -> Tensor:
-    """Returns the outputs of all heads, one after another: (N, H·D)."""
-    return record.outputs.transpose(0, 1).flatten(1)
-
-
-def _until_next(events: list[Any]) -> Iterator[_Product]:
-    """Yields the products before the next attention layer."""
-    for event in events:
-        if not isinstance(event, _Product):
-            return
-        yield event
 
 
 def _fold(state: dict[str, Tensor], sites: list[Site], gates: Gates) -> None:

@@ -4,8 +4,6 @@ Each subclass computes the same scores and then calls our attention function, as
 of a layer is replaced once, when its model is opened. A layer stores no state of a pass.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -43,47 +41,41 @@ class Deberta(DisentangledSelfAttention):
         return outputs.transpose(1, 2).flatten(2), weights if output_attentions else None
 
 
-def _attend_in_window(module: Any, hidden_states: Tensor, is_index_masked: Tensor,
-                      is_index_global_attn: Tensor) -> tuple[Tensor]:
-    """Computes Longformer's attention as one map (Beltagy et al. 2020).
+class Longformer(LongformerSelfAttention):
+    """The attention of Longformer as one map (Beltagy et al. 2020).
 
     Each token attends to a window and to the global tokens. A global token attends to all tokens, with separate
     projections. The padding up to a whole window is left out.
     """
-    heads, n = module.num_heads, int((~is_index_masked[0]).sum())
-    text = hidden_states[:, :n]
-    is_global = is_index_global_attn[0, :n]
-    positions = torch.arange(n)
-    seen = (positions[:, None] - positions).abs() <= module.one_sided_attn_window_size
-    mask = torch.zeros(n, n).masked_fill_(~(seen | is_global | is_global[:, None]), NEVER)
-    query, key, value = (split(project(text), heads) for project in (module.query, module.key, module.value))
-    scale = module.head_dim**-0.5
-    if not is_global.any():
-        current_pass().keep(query, key, scale, mask)
-    scores = torch.matmul(query * scale, key.transpose(-1, -2))
-    values = [value]
-    if is_global.any():
-        query, key, value = (split(project(text), heads) for project in (
-            module.query_global, module.key_global, module.value_global))
-        scores = torch.where(is_global[:, None], torch.matmul(query * scale, key.transpose(-1, -2)), scores)
-        values.append(value)
-
-    def mix(weights: Tensor) -> Tensor:
-        local, *others = (torch.matmul(weights, value) for value in values)
-        return torch.where(is_global[:, None], others[0], local) if others else local
-
-    outputs = complete_with(module, scores, mix, mask)[0].transpose(1, 2).flatten(2)
-    return (functional.pad(outputs, (0, 0, 0, hidden_states.shape[1] - n)),)
-
-
-class Longformer(LongformerSelfAttention):
-    """The attention of Longformer."""
 
     def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None,
                 is_index_masked: Tensor | None = None, is_index_global_attn: Tensor | None = None,
                 is_global_attn: bool | None = None, output_attentions: bool = False) -> tuple[Tensor]:
         assert is_index_masked is not None and is_index_global_attn is not None
-        return _attend_in_window(self, hidden_states, is_index_masked, is_index_global_attn)
+        heads, n = self.num_heads, int((~is_index_masked[0]).sum())
+        text = hidden_states[:, :n]
+        is_global = is_index_global_attn[0, :n]
+        positions = torch.arange(n)
+        seen = (positions[:, None] - positions).abs() <= self.one_sided_attn_window_size
+        mask = torch.zeros(n, n).masked_fill_(~(seen | is_global | is_global[:, None]), NEVER)
+        query, key, value = (split(project(text), heads) for project in (self.query, self.key, self.value))
+        scale = self.head_dim**-0.5
+        if not is_global.any():
+            current_pass().keep(query, key, scale, mask)
+        scores = torch.matmul(query * scale, key.transpose(-1, -2))
+        values = [value]
+        if is_global.any():
+            query, key, value = (split(project(text), heads) for project in (
+                self.query_global, self.key_global, self.value_global))
+            scores = torch.where(is_global[:, None], torch.matmul(query * scale, key.transpose(-1, -2)), scores)
+            values.append(value)
+
+        def mix(weights: Tensor) -> Tensor:
+            local, *others = (torch.matmul(weights, value) for value in values)
+            return torch.where(is_global[:, None], others[0], local) if others else local
+
+        outputs = complete_with(self, scores, mix, mask)[0].transpose(1, 2).flatten(2)
+        return (functional.pad(outputs, (0, 0, 0, hidden_states.shape[1] - n)),)
 
 
 class LED(LEDEncoderSelfAttention):

@@ -5,6 +5,7 @@ link could show different maps later, and the threads of two visitors would inte
 """
 
 import copy
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,8 +22,7 @@ Snapshot = dict[nn.Module, tuple[dict[str, Tensor | None], dict[str, Any]]]
 
 def snapshot(model: nn.Module) -> Snapshot:
     """Returns a copy of every module's buffers and attributes, without submodules and parameters."""
-    return {module: ({name: None if buffer is None else buffer.clone() for name, buffer in module._buffers.items()},
-                     _attributes(module)) for module in model.modules()}
+    return {module: (_buffers(module), _attributes(module)) for module in model.modules()}
 
 
 def restore(before: Snapshot) -> list[nn.Module]:
@@ -45,22 +45,19 @@ def restore(before: Snapshot) -> list[nn.Module]:
 def isolate(modules: Iterable[nn.Module]) -> None:
     """Makes each call of these modules work on a copy of its buffers and attributes; parameters are shared."""
     for module in modules:
-        module.forward = _Isolated(module)
+        module.forward = functools.partial(_forward_of_copy, module)
 
 
-class _Isolated:
-    """The forward of one module, run on a copy of the module."""
+def _forward_of_copy(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    fresh = copy.copy(module)
+    fresh.__dict__.pop("forward", None)
+    fresh.__dict__[ORIGINAL] = module
+    fresh.__dict__["_buffers"] = _buffers(module)
+    return type(fresh).forward(fresh, *args, **kwargs)
 
-    def __init__(self, module: nn.Module) -> None:
-        self._module = module
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        fresh = copy.copy(self._module)
-        fresh.__dict__.pop("forward", None)
-        fresh.__dict__[ORIGINAL] = self._module
-        fresh.__dict__["_buffers"] = {name: None if buffer is None else buffer.clone()
-                                      for name, buffer in self._module._buffers.items()}
-        return type(fresh).forward(fresh, *args, **kwargs)
+def _buffers(module: nn.Module) -> dict[str, Tensor | None]:
+    return {name: None if buffer is None else buffer.clone() for name, buffer in module._buffers.items()}
 
 
 def _attributes(module: nn.Module) -> dict[str, Any]:
