@@ -4,7 +4,6 @@ import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
-from numpy import ndarray
 from torch import Tensor
 
 from models.generate.decoding import Step
@@ -127,7 +126,3 @@ class Forgets(Capability):
     def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
                      count: int = 40, sampling: Sampling = GREEDY) -> Iterator[Step]:
         """Yields the steps of a continuation in which each layer keeps as many tokens as its budget."""
-
-    @abc.abstractmethod
-    def selected(self, scores: ndarray) -> ndarray | None:
-        """Returns S (N, N) of a layer's scores (H, N, N): how strongly each query masks each key; None without S."""

@@ -27,7 +27,6 @@ from models.nets import row_sums
 from models.nets.attention import TYPES
 from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, SelfAttention, with_baseline
 from models.nets.attention.patching import each_alone
-from models.nets.attention.selective import selection
 from models.nets.residual import Residuals, Writes, residuals_of, writes_of
 from models.nets.transformer import Transformer
 from models.plan import PATTERN, TRAINED, Address, HeadPlan, Scale
@@ -51,10 +50,6 @@ class StackLab(TrainedLab, HasStates, Forgets):
         matrices = super().constant_pattern(kind, layer, queries, keys, scale)
         sums = self.card.get(row_sums.KEY)
         return row_sums.with_row_sum(matrices, row_sums.at(sums, scale.policy, layer, keys)) if sums else matrices
-
-    @override
-    def selected(self, scores: ndarray) -> ndarray | None:
-        return selection(torch.tensor(scores[None]))[0].numpy() if self.attention.selects else None
 
     @property
     @override

@@ -5,6 +5,7 @@ import torch
 
 import models
 from models.loading import own
+from models.nets.attention.selective import selection
 from models.tasks.stories import StoriesReader
 from studies.corpus.word_pieces import measure, pairs
 
@@ -28,7 +29,7 @@ def test_word_piece_numbers_are_those_of_the_trace():
     trace = models.run(lab, TEXT)
     kinds = pairs(lab.task.labels, torch.tensor([trace.prompt.ids]))
     for layer, its in enumerate(found["layers"]):
-        mask_values = lab.selected(trace.scores["self"][layer])
+        mask_values = selection(torch.tensor(trace.scores["self"][layer][None]))[0]
         for kind, places in kinds.items():
             chosen = [float(mask_values[k, k - 1]) for k in places[0].nonzero().flatten().tolist()]
             assert its[kind] == pytest.approx([sum(chosen) / len(chosen)], abs=1e-3)
