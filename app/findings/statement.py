@@ -61,8 +61,7 @@ def _word(verdict: Verdict) -> str:
 
 def _facts(statement: Statement) -> list[tuple[str, str]]:
     verdict = statement.verdict
-    facts = [(_("Paper"), f"{_(statement.sourced)} ({_(statement.basis)})"),
-             (_("Our result"), unbroken(_(statement.ours)))]
+    facts = [(_("Paper"), f"{_(statement.sourced)} ({_(statement.basis)})"), (_("Our result"), _(statement.ours))]
     if not statement.verified:
         facts.append(("†", _("not checked in the paper")))
     if verdict.seeds:
@@ -83,7 +82,7 @@ def _facts(statement: Statement) -> list[tuple[str, str]]:
     if verdict.p is not None and verdict.q is not None:
         facts.append((_("Significance"), _("p = {p:.3g}; corrected q = {q:.3g} "
                                            "(significant up to 0.05)", p=verdict.p, q=verdict.q)))
-    return facts
+    return [(name, unbroken(text)) for name, text in facts]
 
 
 def unbroken(cell: str) -> str:

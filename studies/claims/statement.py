@@ -51,7 +51,11 @@ class Verdict:
     @property
     def bound_text(self) -> str:
         """The margin or limit with its unit. Units are in the plural, so 1 is written 1.0."""
-        return with_unit("1.0" if self.bound == 1 else f"{self.bound:.3g}", self.unit)
+        return "" if self.bound is None else self._with_unit(self.bound)
+
+    def _with_unit(self, value: float) -> str:
+        number = f"{value:.3g}"
+        return with_unit("1.0" if number == "1" else number, self.unit)
 
     @property
     def bounds(self) -> list[float]:
@@ -63,8 +67,8 @@ class Verdict:
         """The contrast with its 90% interval and the margin or limit; empty if it is not measured."""
         if self.value is None or self.low is None or self.high is None or self.bound is None:
             return ""
-        numbers = {name: f"{number:.3g}" for name, number in (
-            ("value", self.value), ("low", self.low), ("high", self.high))} | {"bound": self.bound_text}
+        numbers = {"value": self._with_unit(self.value), "low": f"{self.low:.3g}", "high": self._with_unit(self.high),
+                   "bound": self.bound_text}
         template = N_("{value} (90% interval {low} to {high}; limit {bound})") if self.is_limit else \
             N_("{value} (90% interval {low} to {high}; margin {bound})")
         return message(template, **numbers)
