@@ -1,9 +1,11 @@
 """The charts of a statement: its own, curves that studies measured, and the learning curves of its models."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
+from app.findings.links import place
 from app.panels.measured.lengths import QUANTITIES, TRAINED, Curve, curves_of
 from app.texts import N_, _
 from components.figure import Spec, spec_of
@@ -45,9 +47,15 @@ def charts(claim: Claim, statement: Statement) -> list[dict[str, Any]]:
     if statement.key in LENGTHS:
         shown += _lengths(LENGTHS[statement.key])
     if claim.curves is not None:
-        shown.append(_figure(_("Learning curves"), chart_spec(claim.curves, learning=True), _("Learning curves"),
-                             claim.key, "curves", _("Loss on validation texts.")))
+        shown.append(_figure(_("Learning curves"), chart_spec(_compared(claim.curves, statement.key), learning=True),
+                             _("Learning curves"), statement.key, "curves", _("Loss on validation texts.")))
     return shown
+
+
+def _compared(curves: Chart, key: str) -> Chart:
+    """Returns the curves of the models that the Lab compares for a statement; all of them for fewer than two."""
+    points = [point for point in curves.points if point["name"] in place(key)]
+    return replace(curves, points=points) if len({point["name"] for point in points}) > 1 else curves
 
 
 def _figure(name: str, spec: Spec, title: str, model: str, what: str, about: str, alt: str = "") -> dict[str, Any]:

@@ -74,14 +74,19 @@ def test_every_statement_has_a_row_with_its_text_its_verdict_and_its_interval():
     assert statement.MARKS.keys() == WORDS.keys()
 
 
+def plain(text: str) -> str:
+    """Returns a text with hyphens for minus signs, and without unbroken spaces."""
+    return text.replace("\u00a0", " ").replace("−", "-")
+
+
 @pytest.mark.parametrize("key", EVERY)
 def test_an_opened_statement_has_its_numbers_its_table_and_a_link_that_works(key: str):
     claim, each = EVERY[key]
     shown = header(key)["open"]
-    facts = dict(shown["facts"])
-    assert each.source in facts["Paper"] and each.basis in facts["Paper"]
-    assert facts["Our result"].replace("\u00a0", " ").replace("−", "-") == each.ours.replace("−", "-")
-    assert each.verdict.interval in facts["Test"] and each.contrast in facts["Test"]
+    facts = {name: plain(text) for name, text in shown["facts"]}
+    assert plain(each.source) in facts["Paper"] and plain(each.basis) in facts["Paper"]
+    assert facts["Our result"] == plain(each.ours)
+    assert plain(each.verdict.interval) in facts["Test"] and each.contrast in facts["Test"]
     assert ("†" in facts) == (not each.verified)
     is_bound = each.verdict.is_limit and each.verdict.word in ("holds", "seen once")
     assert shown["word"].startswith(each.verdict.word)
@@ -217,6 +222,24 @@ def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr(page, "_stamp", lambda: -1)
     content = header()
     assert [each["word"] for each in content["verdicts"]] == [MISSING] and content["open"]["plot"] is None
+
+
+def test_the_numbers_of_a_test_have_their_unit_and_minus_signs():
+    claim, each = EVERY["synthesizer-mixtures"]
+    verdict = Verdict("holds", "", value=0.642, low=-0.228, high=1.52, bound=2.0, is_limit=True, unit="%")
+    facts = dict(statement.detail(claim, replace(each, verdict=verdict))["facts"])
+    assert facts["Test"].endswith(": 0.642% (90% interval −0.228 to 1.52%; limit 2%)")
+    points = replace(verdict, value=1.0, high=2.0, unit="points").interval
+    assert points == "1.0 points (90% interval -0.228 to 2 points; limit 2 points)"
+
+
+def test_learning_curves_are_those_of_the_compared_models():
+    names = {"synthesizer-mixtures": {"stories-softmax", "stories-dense-softmax", "stories-random-softmax"},
+             "selective-longer": {"assignment-selective", "assignment-softmax"},
+             "synthesizer-speed": {point["name"] for point in EVERY["synthesizer-speed"][0].curves.points}}
+    for key, expected in names.items():
+        spec = {chart["name"]: chart for chart in charts.charts(*EVERY[key])}["Learning curves"]["spec"]
+        assert {row["series"] for row in rows(spec)} == expected
 
 
 def test_notes_and_waiting_models_are_shown():
