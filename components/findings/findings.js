@@ -146,17 +146,18 @@ function put(state) {
   const isBeside = root.clientWidth >= BESIDE;
   columns.classList.toggle('beside', isBeside);
   const row = rows[data.open.key];
-  const isThere = isBeside ? detail.element.parentElement === columns : row.nextSibling === detail.element;
-  if (isThere) return;
+  if (isBeside ? detail.element.parentElement === columns : row.nextSibling === detail.element) return;
   const top = row.getBoundingClientRect().top;
   if (isBeside) columns.append(detail.element);
   else row.after(detail.element);
   if (!isBeside) mainElement()?.scrollBy(0, row.getBoundingClientRect().top - top);
 }
 
-/** Scrolls to the row of the open statement on a page where the statement is not beside the list. */
+/** Scrolls to the row of the open statement; a list beside the statement scrolls, and the page only if it must. */
 function reveal(state) {
-  if (!state.columns.classList.contains('beside')) state.rows[currentKey(state)].scrollIntoView({ block: 'start' });
+  const row = state.rows[currentKey(state)];
+  state.list.scrollTop = row.offsetTop;
+  row.scrollIntoView({ block: state.columns.classList.contains('beside') ? 'nearest' : 'start' });
 }
 
 export const findings = defineComponent({
