@@ -78,7 +78,7 @@ function drawArc({ words, arc }) {
   const zoom = arc.clientWidth / frame.width || 1;
   const [x, y] = [most.left + most.width / 2 - frame.left, most.bottom - frame.top].map(value => value * zoom);
   const [endX, endY] = [looks.left + looks.width / 2 - frame.left, looks.top - frame.top].map(value => value * zoom);
-  const bend = Math.max(14, (endY - y) * 0.62);
+  const bend = Math.max(14, (endY - y) * 0.62, Math.min(endY - y, Math.abs(endX - x) / 4)); // a wide curve is flat
   const curve = `C${px(x)} ${px(y + bend)} ${px(endX)} ${px(endY - bend)} ${px(endX)} ${px(endY)}`;
   // with more lines between the words, the line passes at the left of them
   const around = `v5q0 8 -8 8H0q-8 0 -8 8V${px(endY - 22)}q0 8 8 8H${px(endX - 8)}q8 0 8 8V${px(endY)}`;
