@@ -64,7 +64,7 @@ export function createSide(send) {
     gate = states[0]?.gate ?? 0;
     const same = states.every(state => state.gate === gate);
     slider.disabled = !open;
-    if (Number(slider.value) !== gate) slider.value = String(gate);
+    slider.value = String(states.reduce((sum, state) => sum + state.gate, 0) / (states.length || 1)); // the mean
     setText(counts, one ? _('Its output counts') : _('Their output counts'));
     setText(share, same ? formatShare(gate) : _('mixed'));
     setText(remark, data.hidden ? '' : stateSentence(states, pressed));

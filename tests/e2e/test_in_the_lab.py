@@ -225,6 +225,12 @@ def test_a_continuation_streams_and_stops(visit: Visit):
     stop.click()
 
 
+def test_the_gate_of_different_heads_is_their_mean(visit: Visit):
+    for plan in ("self-0.0~3g0", "self-3.0~3g0"):
+        page = visit(**STORY, plan=plan, lab="layer.mean", at=f"{plan[5]}.0")
+        expect(page.get_by_role("slider", name="Gate")).to_have_value("0.5")
+
+
 def test_another_model_keeps_what_fits_and_one_more_stands_beside_it(visit: Visit):
     page = visit(model="stories-selective", text="a cat", plan="self-1.1c")
     page.locator(".lead").get_by_role("button", name="Selective").click()
