@@ -149,3 +149,10 @@ def test_the_second_text_begins_as_the_text():
     assert f'"value": "{STORY}"' in json.dumps(drawn(view, "head.carry"))
     other = replace(view, state=replace(view.state, source="One day"))
     assert "The second text has 3 tokens; 23 are needed." in json.dumps(drawn(other, "head.carry"))
+
+
+def test_a_sheet_names_each_fact_once():
+    sheet = next(part for part in drawn(view_of("stories-selective", tool="all.card"), "all.card")["parts"]
+                 if part.get("look") == "sheet")
+    names = [name for name, _text in sheet["rows"] if name]
+    assert len(set(names)) == len(names) < len(sheet["rows"])

@@ -42,7 +42,9 @@ def content(view: View, tool: Tool) -> Content:
     return parts.composed(
         parts.title(stored["name"], f"{_(attention['title'])} · {attention['source']}"),
         *([parts.note(_(difference))] if difference else []),
-        {"part": "code", "text": _(attention["formula"])}, parts.table(["", ""], rows, look="sheet"), loss,
+        {"part": "code", "text": _(attention["formula"])}, parts.table(["", ""], [
+            ("" if before and before[0] == name else name, text) for before, (name, text) in zip(
+                [None, *rows], rows, strict=False)], look="sheet"), loss,
         {"part": "code", "text": training["command"]})
 
 
