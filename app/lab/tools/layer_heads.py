@@ -38,8 +38,8 @@ def entropy(view: View, tool: Tool) -> Content:
     word = spelt(view.after.rows[view.kind.query_row])[look]
     curves = [("after", _("now") if view.changed else parts.short(view.head), list(enumerate(after[head].tolist(), 1))),
               *([("before", _("before"), list(enumerate(before[head].tolist(), 1)))] if view.changed else [])]
-    chart = parts.lines(_("Entropy of each row of {head}", head=parts.short(view.head)), curves,
-                        _("position of the word"), at=look + 1) if count >= LEAST else []
+    shown = _("Entropy of each row of {head}", head=parts.short(view.head))
+    chart = [parts.note(shown), *parts.lines(shown, curves, _("position"), at=look + 1)] if count >= LEAST else []
     return parts.composed(
         parts.title(parts.said(_("How widely does {word} look?"), word=parts.word(word)), _(
             "entropy of its row in nats, at most {most:.2f}", most=math.log(max(1, reach)))),
@@ -115,13 +115,13 @@ def gates(view: View, tool: Tool) -> Content:
     rows = [parts.bar(parts.short((kind, layer, head)), by_word[view.look], parts.to_head((kind, layer, head)),
                       before=float(by_word.mean())) for head, by_word in enumerate(values)]
     word = spelt(view.after.rows[view.kind.query_row])[view.look]
-    curve = parts.lines(_("Gate of {head} by word", head=parts.short(view.head)),
-                        [("gate", _("gate"), list(enumerate(values[view.head[2]].tolist(), 1)))],
-                        _("position of the word"), at=view.look + 1)
+    shown = _("Gate of {head} by word", head=parts.short(view.head))
+    curve = parts.lines(shown, [("gate", _("gate"), list(enumerate(values[view.head[2]].tolist(), 1)))],
+                        _("position"), at=view.look + 1)
     return parts.composed(
         parts.title(parts.said(_("How open are the gates at {word}?"), word=parts.word(word)), _(
             "computed gates; black line: mean over the text")),
-        parts.row(parts.bars(rows), parts.row(*curve, look="column"), look="duo"),
+        parts.row(parts.bars(rows), parts.row(parts.note(shown), *curve, look="column"), look="duo"),
         parts.note(_("Your gate multiplies the model's gate.")))
 
 
