@@ -4,6 +4,7 @@
 import { captionSentences } from '../core/stage/sentences.js';
 import { _, N_ } from '../core/texts.js';
 import { make, setText } from '../widgets/dom.js';
+import { keep, recall } from '../widgets/storage.js';
 import { showSentences } from './sentence.js';
 
 const SEEN = 'attention-lab-minute'; // key of the local storage
@@ -39,11 +40,7 @@ export const STEPS = [
     done: (now, before) => now.tool !== before.tool,
     says: N_('The figure is the answer.'),
   },
-  {
-    ask: N_('Prune this head.'),
-    find: () => PRUNE,
-    done: (now, before) => now.pruned > before.pruned,
-  },
+  { ask: N_('Prune this head.'), find: () => PRUNE, done: (now, before) => now.pruned > before.pruned },
   {
     ask: N_('Press the name of a layer, then prune it.'),
     find: ({ isLayer, layer }) => (isLayer ? PRUNE : [`.layer-name[data-layer="${layer}"]`]),
@@ -77,13 +74,9 @@ export const progressed = ({ step, before }, now) =>
 
 /** Returns whether this browser has shown the first minute, and remembers that it does now. */
 function isSeen() {
-  try {
-    const seen = localStorage.getItem(SEEN);
-    localStorage.setItem(SEEN, 'true');
-    return seen !== null;
-  } catch {
-    return false; // the browser forbids storage
-  }
+  const seen = recall(SEEN);
+  keep(SEEN, 'true');
+  return seen !== null;
 }
 
 const isEmbedded = () => window.top !== window.self || new URLSearchParams(location.search).has('embed');

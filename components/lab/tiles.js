@@ -7,7 +7,7 @@ import { sameBytes } from '../core/payload.js';
 import { formatShare } from '../core/stage/sentences.js';
 import { tileBytes } from '../core/stage/weights.js';
 import { _ } from '../core/texts.js';
-import { paintMatrix } from '../widgets/canvas.js';
+import { paintTile } from '../widgets/canvas.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 
 function tile({ kind }, layer, head, numbered) {
@@ -58,7 +58,7 @@ export function paintLayer(row, kind, packed, dark, memory) {
   row.tiles.forEach(({ canvas }, head) => {
     const index = row.layer * kind.heads + head;
     if (memory && sameBytes(memory, packed, index * size, size)) return;
-    paintMatrix(canvas, kind.side[0], kind.side[1], table, tileBytes(kind, packed, index));
+    paintTile(canvas, kind.side[0], kind.side[1], table, tileBytes(kind, packed, index));
   });
 }
 

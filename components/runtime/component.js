@@ -86,9 +86,8 @@ function rebuild(state, create, destroy) {
  * `send(event)`, `refresh()`, and `waiting()`, the events that the data do not include yet. Until a payload includes
  * them, `state.numbers` (or the root) is aria-busy, the root has the class `old`, and `state.marked()` is called.
  * @param {object} component
- * @param {(state: any) => object} component.create called once per mount and language: builds into `state.root`,
- * returns
- *   additional properties of the state
+ * @param {(state: any) => object} component.create called once per mount and language: builds into `state.root`, and
+ *   returns additional properties of the state
  * @param {(state: any, data: any) => void} component.update called when data or theme change, and by `state.refresh()`
  * @param {(state: any) => void} [component.destroy] called when the component leaves the page
  * @param {('numbers' | 'selection')[]} [component.parts] the parts of the page that the component's numbers depend on

@@ -2,6 +2,7 @@
 // a new version of Streamlit lacks one of the names below.
 
 import { N_ } from '../core/texts.js';
+import { keep, recall } from '../widgets/storage.js';
 
 const MAIN = 'stMain'; // data-testid of the element that scrolls
 const APP = 'stApp'; // class of the element that has the theme's colours
@@ -29,10 +30,10 @@ export const appElement = () => document.querySelector(`.${APP}`) ?? document.bo
 /** Returns the chosen theme, a key of THEMES. */
 export function chosenTheme() {
   try {
-    const stored = JSON.parse(localStorage.getItem(THEME_KEY));
+    const stored = JSON.parse(recall(THEME_KEY));
     return Object.hasOwn(THEMES, stored) ? stored : 'System';
   } catch {
-    return 'System'; // no theme is stored, or the browser forbids storage
+    return 'System'; // another script has stored this
   }
 }
 
@@ -109,7 +110,7 @@ export async function chooseTheme(name) {
       await firstValue(() => !byTestId(THEME_ENTRY + name));
     } else {
       // If the menu does not open, the name is stored and the page reloaded; the address contains the state.
-      localStorage.setItem(THEME_KEY, JSON.stringify(name));
+      keep(THEME_KEY, JSON.stringify(name));
       location.reload();
     }
   } finally {

@@ -3,6 +3,7 @@
 import { createAddressWriter } from '../core/address.js';
 import { letterOf } from '../core/keys.js';
 import { TEXT_INPUTS } from '../widgets/dom.js';
+import { keep, recall } from '../widgets/storage.js';
 import { mounted, requests } from './stale.js';
 
 const LONGEST = 3000; // characters of a query that is stored; browsers limit a cookie to 4 kB
@@ -32,16 +33,11 @@ const PROGRESS = 'attention-lab-lessons';
 /** Stores the completed lesson steps in the browser; sends steps that the server does not have, once per session. */
 export function keepProgress(state) {
   const { ticked, visit } = state.data;
-  try {
-    const stored = String(localStorage.getItem(PROGRESS) ?? '').split(' ');
-    const missing = stored.filter(place => place && !ticked.includes(place));
-    if (ticked.some(place => !stored.includes(place)))
-      localStorage.setItem(PROGRESS, [...ticked, ...missing].join(' '));
-    if (missing.length && state.reported !== visit) state.send({ type: 'progress', done: missing });
-    state.reported = visit;
-  } catch {
-    // storage is not allowed; progress is kept until the session ends
-  }
+  const stored = (recall(PROGRESS) ?? '').split(' ');
+  const missing = stored.filter(place => place && !ticked.includes(place));
+  if (ticked.some(place => !stored.includes(place))) keep(PROGRESS, [...ticked, ...missing].join(' '));
+  if (missing.length && state.reported !== visit) state.send({ type: 'progress', done: missing });
+  state.reported = visit;
 }
 
 /** Writes the state of a new payload into the address; returns whether the address has the payload's state. */

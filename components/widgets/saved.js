@@ -6,28 +6,14 @@ import { _ } from '../core/texts.js';
 import { make, makeButton } from './dom.js';
 import { linkTo, save, stateLink } from './download_menu.js';
 import { createMenu } from './menu.js';
+import { keep, recall } from './storage.js';
 
 const KEPT = 'attention-lab-saved';
 const ICON = 'M4 2h8v12l-4-3-4 3z';
 
-let here = '[]'; // the saved states until the page is closed, for browsers that forbid storage
+const stored = () => readSaved(recall(KEPT));
 
-const stored = () => {
-  try {
-    return readSaved(localStorage.getItem(KEPT));
-  } catch {
-    return readSaved(here);
-  }
-};
-
-function store(states) {
-  here = JSON.stringify(states);
-  try {
-    localStorage.setItem(KEPT, here);
-  } catch {
-    // the browser forbids storage
-  }
-}
+const store = states => keep(KEPT, JSON.stringify(states));
 
 /** Creates {menu, form, close()}: the menu of saved states, and the form for the name of a state. */
 export function createSaved(state, copy, onOpen) {

@@ -17,11 +17,7 @@ const OF_STEP = ['lesson', 'lang']; // fields that the shared link keeps in a le
 function remarks(link, code, isStep) {
   const lines = isStep ? [_('The link opens this step without your changes.')] : [];
   if (!fitsQr(link))
-    lines.push(
-      _('{n} characters are too long for a QR code. Copy the link.', {
-        n: link.length.toLocaleString('en'),
-      }),
-    );
+    lines.push(_('{n} characters are too long for a QR code. Copy the link.', { n: link.length.toLocaleString('en') }));
   else if (!code) lines.push(_('The QR code could not be loaded. Copy the link.'));
   else if (isDense(code)) lines.push(_('A long link: scan from close up, or copy it.'));
   return lines;

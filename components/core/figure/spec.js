@@ -100,11 +100,7 @@ export function frameSpec(spec, { title, about, citation, link, width }) {
     },
     layer: [
       { mark, transform: [{ filter: '!datum.link' }] },
-      {
-        mark,
-        transform: [{ filter: 'isValid(datum.link)' }],
-        encoding: { href: { field: 'link', type: 'nominal' } },
-      },
+      { mark, transform: [{ filter: 'isValid(datum.link)' }], encoding: { href: { field: 'link', type: 'nominal' } } },
     ],
   };
   const heading = wrapText(title, width, 16);

@@ -67,10 +67,7 @@ export function selectionName({ kind, layer, head, scope }, kinds, used = true) 
 
 /** Returns the lead with the controls `model` and `whose`. */
 export function leadSentence(data, selection, used, isConstant = false) {
-  const slots = {
-    model: { text: data.model.title },
-    whose: { text: selectionName(selection, data.kinds, used) },
-  };
+  const slots = { model: { text: data.model.title }, whose: { text: selectionName(selection, data.kinds, used) } };
   const reads = {
     picture: _('The {model} model sees this picture.'),
     pair: data.typed

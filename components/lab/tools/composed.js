@@ -4,7 +4,7 @@ import { colourTable } from '../../core/attention/scales.js';
 import { visibleText } from '../../core/format.js';
 import { formatShare, shortHead } from '../../core/stage/sentences.js';
 import { tileBytes } from '../../core/stage/weights.js';
-import { paintMatrix } from '../../widgets/canvas.js';
+import { paintTile } from '../../widgets/canvas.js';
 import { make } from '../../widgets/dom.js';
 import { curveKey, lines, scatter } from './charts.js';
 import { bars, button, choice, heading, list, note, sentence, signed, table, wordElement } from './parts.js';
@@ -134,7 +134,7 @@ function tiles(part, api) {
   const cells = Array.from({ length: layers * heads }, (_each, i) => {
     const [layer, head] = [layers - 1 - Math.floor(i / heads), i % heads];
     const canvas = make('canvas');
-    paintMatrix(canvas, side[0], side[1], table, tileBytes({ ...part, packed: false }, data, layer * heads + head));
+    paintTile(canvas, side[0], side[1], table, tileBytes({ ...part, packed: false }, data, layer * heads + head));
     const { gate, constant } = states[layer][head];
     const { selection } = api.now;
     const is = {

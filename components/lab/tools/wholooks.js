@@ -23,12 +23,14 @@ function draw(place, api) {
     return place.append(note(found ? _('Nothing looks at it. Press another word.') : _('Press another word.')));
   return place.append(
     bars(
-      found.slice(0, ROWS).map(({ layer, head, value }) => ({
-        name: shortHead(layer, head),
-        value,
-        text: formatShare(value),
-        act: () => api.select(layer, head),
-      })),
+      found
+        .slice(0, ROWS)
+        .map(({ layer, head, value }) => ({
+          name: shortHead(layer, head),
+          value,
+          text: formatShare(value),
+          act: () => api.select(layer, head),
+        })),
       { most: Math.max(0.2, found[0].value), sans: true },
     ),
   );
