@@ -25,7 +25,6 @@ from app.server.requests import connections, gate, messages, uploads
 from app.server.requests.gate import Gate
 from tests.own_loop import run
 
-Answer = tuple[int, dict[str, str], bytes]
 OWN = {"host": "lab.example.org"}
 
 

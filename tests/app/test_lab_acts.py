@@ -5,7 +5,6 @@ import io
 import json
 import shutil
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -34,6 +33,7 @@ from tests.app.test_lab import LAYER, STORY
 from tests.app.test_pages import opened, sent
 from tests.models.foreign_tiny import folder_of
 from tests.models.foreign_tiny import picture as drawing
+from tests.own_loop import until
 
 ASSIGNMENT = "x=7; y=2; x=?"
 
@@ -67,12 +67,8 @@ def written(header: dict[str, Any]) -> list[str]:
 def test_a_continuation_grows_with_each_event_and_equals_the_models_own():
     here = visiting("stories-selective", STORY, LAYER, "answer.cont")
     with visit.use(here):
+        until(lambda: "again" not in shown(here)[0])
         header, view = shown(here)  # the likeliest tokens, of which the first is the answer
-        for _turn in range(2000):
-            if "again" not in header:
-                break
-            header, view = shown(here)
-        assert "again" not in header
         texts = ["".join(view.lab.generate(view.reading.prompt, plan, 128, GREEDY)) for plan in (HeadPlan(), view.plan)]
         assert written(header) == texts
 
@@ -100,11 +96,8 @@ def test_a_limited_memory_strikes_words():
     with visit.use(here):
         act("answer.cont", memory="5")  # four tokens per layer
         assert here.history.present.budgets == (4,) * 4
+        until(lambda: "again" not in shown(here)[0])
         header, _view = shown(here)
-        for _turn in range(2000):
-            if "again" not in header:
-                break
-            header, _view = shown(here)
         pieces = header["parts"][-1]["pieces"]
         kept = [text for look, text in pieces if look != "gone"]
         assert any(look == "gone" for look, _text in pieces) and 0 < len(kept) <= 4
@@ -139,9 +132,7 @@ def test_the_search_for_minimal_heads_reports_its_progress_and_is_applied():
         assert here.history.present.search.bound == 0.2
         act("all.fewest", search=True)
         header, _view = shown(here)
-        until = time.monotonic() + 120
-        while here.search.job.running and time.monotonic() < until:
-            header, _view = shown(here)
+        until(lambda: shown(here) and not here.search.job.running)
         assert isinstance(here.search.job.result, Fewest), here.search.job.problem
         header, _view = shown(here)
         assert {"lines", "button"} <= {part["part"] for part in header["parts"]}
@@ -158,9 +149,7 @@ def test_a_search_ends_when_its_text_changes():
         events.on_lab({"type": "text", "text": "x=1; y=2; x=?"})
         shown(here)
         assert here.search is None
-        until = time.monotonic() + 60
-        while job.running and time.monotonic() < until:
-            pass
+        until(lambda: not job.running)
         assert job.problem == "Cancelled."
 
 

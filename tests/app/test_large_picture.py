@@ -10,8 +10,6 @@ from models.plan import Scale
 from models.trace import row_entropy
 from tests.app.test_pages import opened, sent
 
-TEXT = "y=7; x=1; x=3; z=5; x=?"
-
 
 @pytest.mark.parametrize(("model", "text", "ask", "at"), [
     ("assignment-selective", "k=4; m=9; k=?; k=2; m=?; k=?", "0", 5),

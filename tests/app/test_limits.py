@@ -185,10 +185,13 @@ def acted(app: AppTest, tool: str, **values: Any) -> str:
     return json.dumps(sent(app, "lab")[0]["tool"])
 
 
-def test_who_meets_the_limit_in_a_search_reads_why(monkeypatch):
-    meets(monkeypatch, PASSES, searches.SEARCH)
-    shown = acted(opened(model="assignment-softmax", lab="all.fewest"), "all.fewest", search=True)
-    assert "Wait 7 s." in shown and '"Search"' in shown
+@pytest.mark.parametrize(("what", "least", "model", "tool", "event", "label"), [
+    (PASSES, searches.SEARCH, "assignment-softmax", "all.fewest", {"search": True}, '"Search"'),
+    (GENERATIONS, 1, "stories-softmax", "answer.cont", {"on": True}, "Continue the text")])
+def test_who_meets_the_limit_in_a_tool_reads_why(what, least, model, tool, event, label, monkeypatch):
+    meets(monkeypatch, what, least)
+    shown = acted(opened(model=model, lab=tool), tool, **event)
+    assert "Wait 7 s." in shown and label in shown
 
 
 @pytest.mark.parametrize(("amount", "link"), [
@@ -206,12 +209,6 @@ def test_work_is_counted_by_its_number_of_passes(amount: int, link: dict[str, st
         now.channel.receive([("lab", {"type": "written", "sequence": 1})])  # the browser asks for the translation
     app.run()
     assert not app.exception and amount in counted
-
-
-def test_who_meets_the_limit_of_generations_reads_why(monkeypatch):
-    meets(monkeypatch, GENERATIONS)
-    shown = acted(opened(model="stories-softmax", lab="answer.cont"), "answer.cont", on=True)
-    assert "Wait 7 s." in shown and "Continue the text" in shown
 
 
 def test_who_meets_the_limit_of_downloads_reads_why(monkeypatch):

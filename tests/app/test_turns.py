@@ -16,16 +16,9 @@ from app import compute
 from app.server import queueing, serving
 from app.server.queueing import Turns
 from models.generate.beam import between_steps
+from tests.own_loop import until
 
 PATIENCE = 20  # seconds after which a thread counts as stuck
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Waits until a condition holds; fails after PATIENCE seconds."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, "it never happens"
-        time.sleep(0.001)
 
 
 def threads(work: Callable[[int], None], count: int) -> list[threading.Thread]:

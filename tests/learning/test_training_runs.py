@@ -5,8 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from learning.runner import DONE, FAILED, NICE, RUNNING, STOPPED, WAITING, Run, 
 from models.errors import InputError
 from tests.browser import ROOT
 from tests.learning.pictures import unpacked
+from tests.own_loop import until
 
 LONG, SHORT = Recipe("count", steps=3000), Recipe("count", layers=1, heads=2, steps=3)
 PATIENCE = 240.0  # seconds; a child imports torch first
@@ -50,13 +50,6 @@ def children() -> list[int]:
         except (FileNotFoundError, ProcessLookupError):
             continue
     return found
-
-
-def until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    ends = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < ends, "the condition never became true"
-        time.sleep(0.02)
 
 
 def ended(run: Run) -> Run:

@@ -1,6 +1,7 @@
 """Tests of per-text losses: their mean is the reported metric, and their spread gives its standard error."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -125,16 +126,23 @@ def test_a_list_of_numbers_takes_one_line(tmp_path: Path):
     assert '"b": [1, -2.5e-07, null, true],\n' in text and "[1, 2],\n" in text and '"e": [3]\n' in text
 
 
-def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.MonkeyPatch):
-    """With the trained inference setting and with another one."""
+def measured_masked(attention: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Returns the metric of a small random model of masked words at the lengths 64 and 128."""
     monkeypatch.setattr(masked, "TEST_TOKENS", 2048)
-    monkeypatch.setattr(masked, "TEST_LENGTHS", (32, 64))
+    monkeypatch.setattr(masked, "TEST_LENGTHS", (64, 128))
     monkeypatch.setattr(MaskedCorpus, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
     torch.manual_seed(0)
-    config = Config("gau-relu2", vocabulary=MaskedReader.vocabulary, width=16, layers=1, heads=1, causal=False,
-                    trained_length=64)
-    metric = seeds.measured(Transformer(config), TASKS["masked"].build())
-    for length in (32, 64):
+    model = Transformer(Config(attention, vocabulary=MaskedReader.vocabulary, width=16, layers=1, heads=1,
+                               causal=False, trained_length=64))
+    for parameter in model.parameters():
+        parameter.data.normal_()  # makes rows non-uniform, because scaling by log n does not change uniform rows
+    return seeds.measured(model, TASKS["masked"].build())
+
+
+def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.MonkeyPatch):
+    """With the trained inference setting and with another one."""
+    metric = measured_masked("gau-relu2", monkeypatch)
+    for length in (64, 128):
         for policy, share in (("", metric["accuracy_by_length"][str(length)]),
                               *((policy, metric["readings"][policy][str(length)]["accuracy"])
                                 for policy in seeds.READINGS["gau-relu2"])):
@@ -144,15 +152,7 @@ def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.Mo
 
 
 def test_log_n_changes_nothing_at_the_trained_length(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(masked, "TEST_TOKENS", 1024)
-    monkeypatch.setattr(masked, "TEST_LENGTHS", (64, 128))
-    monkeypatch.setattr(MaskedCorpus, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
-    torch.manual_seed(0)
-    model = Transformer(Config("gau-softmax", vocabulary=MaskedReader.vocabulary, width=16, layers=1, heads=1,
-                               causal=False, trained_length=64))
-    for parameter in model.parameters():
-        parameter.data.normal_()  # makes rows non-uniform, because scaling by log n does not change uniform rows
-    metric = seeds.measured(model, TASKS["masked"].build())
+    metric = measured_masked("gau-softmax", monkeypatch)
     read = metric["readings"]["logn"]
     assert read["64"]["loss"] == metric["loss_by_length"]["64"]
     assert read["128"]["loss"] != metric["loss_by_length"]["128"]

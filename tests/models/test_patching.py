@@ -1,7 +1,7 @@
 """Patched heads: their output, or only their attention pattern, comes from a forward pass over a second prompt."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy
 import pytest
@@ -20,7 +20,6 @@ from models.plan import OUTPUT, PATTERN, HeadPlan
 from models.prompt import Prompt, TargetPrompt
 from models.trace import Trace
 
-FOREIGN = ("bert", "gpt2", "llama", "t5", "mpnet", "albert")
 OTHER = "y=2; x=4; x=9; y=?; z=1; x=?"
 
 
@@ -49,17 +48,11 @@ def test_a_patch_from_the_same_prompt_changes_nothing(attention: str, causal: bo
 
 
 @pytest.mark.parametrize("what", [OUTPUT, PATTERN])
-@pytest.mark.parametrize("attention", ["softmax", "selective", "random-dense"])
-def test_a_patch_of_a_translation_from_the_same_text_changes_nothing(attention: str, what: str):
-    lab = make_pair_lab(attention)
-    same(models.run(lab, TEXT_TYPED), models.run(lab, TEXT_TYPED, every_head(lab, what), source=TEXT_TYPED))
-
-
-@pytest.mark.parametrize("what", [OUTPUT, PATTERN])
-@pytest.mark.parametrize("name", FOREIGN)
-def test_a_patch_of_an_imported_model_from_the_same_text_changes_nothing(name: str, what: str):
-    lab = lab_of(name)
-    text = "The cat sat on the [mat]."
+@pytest.mark.parametrize(("make", "name", "text"), [
+    *((make_pair_lab, attention, TEXT_TYPED) for attention in ("softmax", "selective", "random-dense")),
+    *((lab_of, name, "The cat sat on the [mat].") for name in ("bert", "gpt2", "llama", "t5", "mpnet", "albert"))])
+def test_a_patch_from_the_same_text_changes_nothing(make: Callable[[str], Lab], name: str, text: str, what: str):
+    lab = make(name)
     same(models.run(lab, text), models.run(lab, text, every_head(lab, what), source=text))
 
 
