@@ -54,7 +54,7 @@ class Verdict:
         return "" if self.bound is None else self._with_unit(self.bound)
 
     def _with_unit(self, value: float) -> str:
-        number = f"{value:.3g}"
+        number = _written(value)
         return with_unit("1.0" if number == "1" else number, self.unit)
 
     @property
@@ -67,11 +67,15 @@ class Verdict:
         """The contrast with its 90% interval and the margin or limit; empty if it is not measured."""
         if self.value is None or self.low is None or self.high is None or self.bound is None:
             return ""
-        numbers = {"value": self._with_unit(self.value), "low": f"{self.low:.3g}", "high": self._with_unit(self.high),
+        numbers = {"value": self._with_unit(self.value), "low": _written(self.low), "high": self._with_unit(self.high),
                    "bound": self.bound_text}
         template = N_("{value} (90% interval {low} to {high}; limit {bound})") if self.is_limit else \
             N_("{value} (90% interval {low} to {high}; margin {bound})")
         return message(template, **numbers)
+
+
+def _written(value: float) -> str:
+    return f"{value:.3g}".replace("-", "−")
 
 
 def with_unit(number: str, unit: str) -> str:

@@ -229,8 +229,8 @@ def test_the_numbers_of_a_test_have_their_unit_and_minus_signs():
     verdict = Verdict("holds", "", value=0.642, low=-0.228, high=1.52, bound=2.0, is_limit=True, unit="%")
     facts = dict(statement.detail(claim, replace(each, verdict=verdict))["facts"])
     assert facts["Test"].endswith(": 0.642% (90% interval −0.228 to 1.52%; limit 2%)")
-    points = replace(verdict, value=1.0, high=2.0, unit="points").interval
-    assert points == "1.0 points (90% interval -0.228 to 2 points; limit 2 points)"
+    assert replace(verdict, value=1.0, high=2.0, unit="ROUGE-L").interval == \
+        "1.0 ROUGE-L (90% interval −0.228 to 2 ROUGE-L; limit 2 ROUGE-L)"
 
 
 def test_learning_curves_are_those_of_the_compared_models():
