@@ -84,14 +84,14 @@ def serve_hosted(root: Path = ROOT) -> Iterator[Server]:
 def serve_marimo(notebook: Path, log: Path) -> Iterator[str]:
     """Runs a marimo notebook as an app in a separate process and yields its address."""
     (port,) = free_ports(1)
-    command = [sys.executable, "-m", "marimo", "run", notebook, "--headless", "--no-token", "--port", str(port)]
+    command = [sys.executable, "-m", "marimo", "run", str(notebook), "--headless", "--no-token", "--port", str(port)]
     address = f"http://127.0.0.1:{port}"
     with answering(command, f"{address}/health", log, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}):
         yield address
 
 
 @contextlib.contextmanager
-def answering(command: Sequence[str | Path], url: str, log: Path, **options: Any) -> Iterator[None]:
+def answering(command: Sequence[str], url: str, log: Path, **options: Any) -> Iterator[None]:
     """Runs a command that serves an address; the context begins when it answers there."""
     with open(log, "w") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, **options)

@@ -1,4 +1,4 @@
-// Texts that the browser stores; where it forbids that, they are kept until the page is closed.
+// Texts that the browser stores. A browser that forbids storage keeps them until the page is closed.
 
 const kept = new Map();
 

@@ -25,8 +25,8 @@ def mean_map(view: View, layers: Sequence[int]) -> ndarray:
     gates = numpy.array([[state_of(view.lab, view.plan, (view.kind.name, layer, head)).gate
                           for head in range(view.kind.heads)] for layer in layers], numpy.float32)
     shares = gates / gates.sum() if gates.any() else numpy.full_like(gates, 1 / gates.size)
-    weights = encoded(sum(numpy.tensordot(share, view.layer(layer=layer).weights, 1)
-                          for share, layer in zip(shares, layers, strict=True)))
+    weights = encoded(numpy.sum([numpy.tensordot(share, view.layer(layer=layer).weights, 1)
+                                 for share, layer in zip(shares, layers, strict=True)], 0))
     return lower_triangle(weights) if view.kind.causal else weights
 
 
