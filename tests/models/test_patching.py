@@ -176,7 +176,7 @@ def test_what_is_missing_is_named():
     plan = HeadPlan().patch("self", 0, 0)
     with pytest.raises(ValueError, match="give a second prompt"):
         models.run(lab, TEXT, plan)
-    with pytest.raises(ValueError, match="12 tokens, second 3"):
+    with pytest.raises(ValueError, match="second text has 3 tokens; 12 are needed"):
         models.run(lab, TEXT, plan, source="x=3")
     with pytest.raises(ValueError, match="has no second prompt"):
         list(lab.write_within(lab.read(TEXT), [8] * 2, plan))
