@@ -142,7 +142,7 @@ def load_folder(folder: str | Path, cancelled: Callable[[], bool] = lambda: Fals
     if hub.access().hosted:
         raise refuse("hosted")
     try:
-        folder = _meant(Path(folder)).expanduser().resolve()
+        folder = _meant(str(folder)).expanduser().resolve()
         stamp = _stamp(folder)
     # the path is too long, starts with the home folder of an unknown user, or contains a null character
     except (OSError, RuntimeError, ValueError) as error:
@@ -158,9 +158,9 @@ def load_folder(folder: str | Path, cancelled: Callable[[], bool] = lambda: Fals
     return lab
 
 
-def _meant(folder: Path) -> Path:
+def _meant(folder: str) -> Path:
     """Returns the folder of a pasted path: without quotes, `folder:`, `file://`, or the name of a file in it."""
-    path = hub.unquoted(str(folder)).removeprefix(FOLDER)
+    path = hub.unquoted(folder).removeprefix(FOLDER)
     path = unquote(re.sub(r"^file:(//localhost)?/+", "/", path)) if path.startswith("file:") else path
     return Path(path).parent if Path(path).is_file() or Path(path).name == "config.json" else Path(path)
 
