@@ -6,7 +6,9 @@ import torch
 from tiny import BIDIRECTIONAL, LAYERS, address, all_heads, make_lab, random_ids, trace_of, with_constant
 from torch.testing import assert_close
 
+from models.catalogue import names
 from models.labs.stack import StackLab
+from models.loading import own
 from models.nets.attention.base import Record
 from models.nets.mean_patterns import mean_patterns
 from models.plan import HeadPlan
@@ -112,3 +114,14 @@ def test_a_row_whose_weight_lies_beyond_the_text_weighs_all_keys_alike():
     trace = trace_of(ahead, random_ids(1, 6)[0], all_heads(ahead, constant=True))
     assert all(numpy.isfinite(output.distribution).all() for output in trace.outputs)
     assert numpy.isfinite(trace.weights["self"]).all()
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name.startswith("masked")])
+def test_shipped_masked_models_have_constant_heads_at_every_length(name: str):
+    shipped = own(name)
+    for layer in range(shipped.shape["self"][0]):
+        for n in (1, 2, 3, 4, 5, 8, 64, 128):
+            matrices = torch.from_numpy(shipped.constant_of("self", layer, n, n))
+            assert matrices.isfinite().all()
+            if shipped.attention.is_distribution:
+                assert_close(matrices.sum(-1), torch.ones(matrices.shape[:-1]), rtol=1e-4, atol=1e-4)

@@ -15,6 +15,7 @@ from models.generate.sampling import generator
 from models.lab import run, run_prompt
 from models.nets.attention import TYPES
 from models.nets.attention.factorized_dense import factors_of
+from models.nets.attention.factorized_random import FactorizedTable
 from models.nets.attention.fixed_random import FixedTable
 from models.nets.attention.rotary import rotary_table
 from models.tasks.assignment import AssignmentReader
@@ -140,3 +141,11 @@ def test_a_text_is_read_up_to_the_tables(attention: str):
         lab.read("")
     with pytest.raises(ValueError, match="21 tokens"):
         run_prompt(lab, AssignmentReader().read("a=1;" * 30))
+
+
+def test_a_factorised_table_has_rank_8():
+    factorised = FactorizedTable(make_config("factorized-random", length=40))
+    factorised.query_table.data.normal_()
+    factorised.key_table.data.normal_()
+    for scores in factorised(inputs(40), None, 1.0)[0].detach():
+        assert torch.linalg.matrix_rank(scores) == 8
