@@ -130,7 +130,7 @@ def test_a_late_replica_keeps_its_visits_and_a_dead_one_is_left(root: Path, tmp_
 
 
 def balanced(root: Path, control: Path, port: int, replicas: Iterable[int]) -> subprocess.Popen[bytes]:
-    """Starts HAProxy with the configuration, or without HAProxy what stands for it."""
+    """Starts HAProxy with the configuration, or a substitute where HAProxy is not installed."""
     settings = {"LISTEN": f"127.0.0.1:{port}", "CONTROL": str(control),
                 **{f"REPLICA_{name}": f"127.0.0.1:{its}" for name, its in zip("AB", replicas, strict=True)}}
     command = [BALANCER, "-db", "-f", str(root / "deploy" / "haproxy.cfg")] if BALANCER else \

@@ -15,7 +15,7 @@ export function paintMatrix(canvas, rows, columns, table, step) {
 const TILE = 72; // px of a tile's side, twice the largest number of its cells
 const scratch = globalThis.document?.createElement('canvas');
 
-/** Paints a matrix into the canvas of a tile: a new size of 32 canvases at each letter would take 3 ms. */
+/** Paints a matrix into the canvas of a tile: the canvas keeps its size, because a new one at each letter is slow. */
 export function paintTile(canvas, rows, columns, table, step) {
   paintMatrix(scratch, rows, columns, table, step);
   if (canvas.width !== TILE) canvas.width = canvas.height = TILE;

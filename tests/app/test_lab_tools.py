@@ -137,7 +137,7 @@ def test_a_pruning_order_keeps_the_last_heads():
 
 
 def test_the_points_of_a_curve_are_ordered_by_x():
-    """The number at the right end of a curve is that of its last point."""
+    """A chart labels the right end of a curve with the value of its last point."""
     learned = [(32, 0.0), (8, 1.5), (0, 4.87)]
     assert parts.lines("KL", [("learned", "learned", learned)], "heads left")[0]["curves"][0]["points"] == [
         [0, 4.87], [8, 1.5], [32, 0.0]]

@@ -82,8 +82,8 @@ def test_a_state_looks_like_its_picture(state: str, theme: str, visit: Callable[
     assert difference(seen, Image.open(FOLDER / f"{state}-{theme}.png")) <= TOLERANCE, tmp_path
 
 
-def test_the_tolerance_finds_a_word_and_a_number():
-    """A picture with a moved block is found, one that is smoothed another way is not."""
+def test_a_block_in_another_place_exceeds_the_tolerance():
+    """The name of the app, copied to another place of the picture, is found."""
     seen = Image.open(FOLDER / "lab-light.png")
     moved = seen.copy()
     moved.paste(seen.crop((0, 0, 60, 14)), (300, 200))

@@ -29,7 +29,7 @@ def test_places_of_a_text():
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 def test_every_entry_has_a_denominator_of_its_own(name: str):
-    """The number of texts that have both of its positions."""
+    """An entry (query, key) is divided by the number of texts that have both positions."""
     lab, size = lab_of(name), 48
     found = mean_weights(lab, TEXTS, size)["self"]
     total, count = numpy.zeros(found.shape), numpy.zeros(found.shape)
