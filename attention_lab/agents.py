@@ -16,10 +16,10 @@ from app.server import limits
 from attention_lab import answers
 from learning import loop
 from models import HeadPlan, Lab
+from models.errors import CheckpointError
 from models.labs.foreign import HUB, cached
 from models.labs.foreign.opening import hub
 from models.prompt import Prompt
-from models.storage.damage import CheckpointError
 
 ABOUT = """Small Transformers, one per attention type, and interventions on their attention heads.
 `models` lists the models. A plan is a text: `self-2.0~7g0` prunes the heads 0 to 7 of layer 2 of the block `self`,

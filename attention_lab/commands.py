@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from models import HeadPlan
+from models.errors import CheckpointError
 from models.messages import cut
-from models.storage.damage import CheckpointError
 
 if TYPE_CHECKING:
     from learning.loop import Learning

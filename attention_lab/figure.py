@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import figures
 from figures.theme import Theme
-from models.storage.damage import CheckpointError
+from models.errors import CheckpointError
 from studies import claims, series
 from studies.claims.statement import Statement
 

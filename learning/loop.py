@@ -19,12 +19,11 @@ from learning.recipe import STEPS, Recipe
 from learning.tasks import HELD_OUT_SEED, TASKS
 from models.analysis.answer.head_attribution import attribution_of
 from models.analysis.answer.logit_lens import lens_of
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.kind import SELF
 from models.lab import run_prompt
 from models.labs.stack import StackLab
-from models.nets.constants import normalised, seen
-from models.nets.mean_patterns import mean_patterns
+from models.nets.mean_patterns import mean_patterns, normalised, seen
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
 from models.tasks.base import Batch

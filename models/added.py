@@ -3,9 +3,9 @@
 from collections import deque
 from weakref import WeakValueDictionary
 
+from models.errors import CheckpointError
 from models.lab import Lab
 from models.messages import message
-from models.storage.damage import CheckpointError
 
 PREFIX = "learn-"  # begins the names of these models, and of no other
 MOST = 24  # number of models that stay in memory without another owner; one takes about 0.5 MB

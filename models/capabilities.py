@@ -6,8 +6,7 @@ from typing import ClassVar, Self
 
 from torch import Tensor
 
-from models.generate.decoding import Step
-from models.generate.sampling import GREEDY, Sampling
+from models.generate.decoding import GREEDY, Sampling, Step
 from models.lab import Lab
 from models.messages import N_, message
 from models.nets.attention.base import NO_INTERVENTION, Intervention

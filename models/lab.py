@@ -9,7 +9,7 @@ from typing import Any
 from numpy import ndarray
 
 from models.errors import InputError
-from models.generate.sampling import GREEDY, Sampling
+from models.generate.decoding import GREEDY, Sampling
 from models.kind import Kind, policies_of, shape_of
 from models.messages import message
 from models.plan import TRAINED, Address, HeadPlan, Scale

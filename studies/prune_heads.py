@@ -33,7 +33,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.kind import DECODER, ENCODER
 from models.nets import hard_concrete
 from models.nets.attention.base import Intervention
@@ -43,6 +43,7 @@ from models.storage.checkpoint import (
     CHECKPOINTS,
     CheckpointError,
     digests,
+    locked,
     read_card,
     read_json,
     read_model,
@@ -50,13 +51,11 @@ from models.storage.checkpoint import (
     write_json,
 )
 from models.storage.datasets import add_folder_options
-from models.storage.file_lock import locked
 from models.tasks.base import Pairs, Task
 from models.tasks.pairs import PairCorpus
 from models.tasks.text_scores import bleu
-from models.training.cards import seconds_of
+from models.training.cards import constants_of, seconds_of
 from models.training.recipes import task_of
-from models.training.release import constants_of
 from models.training.resume import SAVE_EVERY, restore_state, save_state
 from models.training.trainer import CLIP, pair_loss_of
 from studies import store

@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from models.errors import CheckpointError, broken, in_repository
 from models.messages import message
 from models.storage.checkpoint import CHECKPOINTS, read_json, write_json
-from models.storage.damage import CheckpointError, broken, in_repository
 from studies.shapes import CARD, HEADER, MEASURED, SHAPES
 
 MEASUREMENTS = Path(__file__).with_name("measurements")

@@ -14,7 +14,7 @@ from figures.curves.constants import WAYS, drop_curves, task_curves
 from figures.curves.lengths import length_curves
 from figures.lines import Panel, Point, Series
 from models import catalogue
-from models.storage.damage import CheckpointError
+from models.errors import CheckpointError
 from studies import series
 from studies.claims import Chart, Claim, Statement
 from studies.papa import results

@@ -19,7 +19,7 @@ import models
 from app.server import caches, limits, logs, serving
 from app.server.requests import uploads
 from app.server.streamlit_internals import active_sessions
-from models.storage.damage import CheckpointError
+from models.errors import CheckpointError
 
 HEALTH = "/healthz"
 METRICS = "ATTENTION_LAB_METRICS"  # name of an environment variable

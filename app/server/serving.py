@@ -31,7 +31,7 @@ from app.server.streamlit_internals import session_id as session_id  # app/state
 from app.server.streamlit_internals import went_back_or_forward as went_back_or_forward
 from models import Lab, catalogue
 from models.contexts import setting
-from models.generate.beam import between_steps
+from models.generate.seq2seq_decoding import between_steps
 from models.labs.foreign import is_foreign
 
 # One page is generated at a time. Threads that generate pages at the same time compete for the GIL, and the thread that

@@ -17,7 +17,7 @@ from app.state.shared import fit, fits_memory
 from app.texts import LANGUAGES
 from models import catalogue
 from models.errors import InputError
-from models.generate.sampling import Sampling
+from models.generate.decoding import Sampling
 from models.labs.foreign import ForeignError
 from models.messages import cut, listed, message
 from models.plan import HeadPlan

@@ -15,7 +15,7 @@ from app.state.pages.training_view import TrainingView
 from app.state.shared import fit, fits_memory, shape_of
 from app.texts import ENGLISH, N_
 from models import catalogue
-from models.generate.sampling import Sampling
+from models.generate.decoding import Sampling
 from models.kind import Shape
 from models.plan import HeadPlan
 from models.storage.checkpoint import CheckpointError

@@ -5,7 +5,7 @@
     share(head, token)       weight on all occurrences of the token / weight on all keys, over all texts
     times(head, token)       share / share under uniform attention over the keys that each query sees
     jobs(head, pattern)      share of the texts in which the pattern has the head's largest score, and a score of at
-                             least LEAST                                        (models/analysis/patterns.py)
+                             least LEAST                                        (models/analysis/roles.py)
 
 Special tokens are left out as queries; for confidence, also as keys. Rows of relu² are first divided by their sums.
 """
@@ -17,7 +17,7 @@ import numpy
 from numpy import ndarray
 
 from models.analysis.head_measures import confidence, text_of_rows
-from models.analysis.patterns import PATTERNS, pattern_scores
+from models.analysis.roles import PATTERNS, pattern_scores
 from models.kind import TEXT, Kind
 from models.lab import Lab
 from models.prompt import TargetPrompt

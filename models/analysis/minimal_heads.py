@@ -19,7 +19,7 @@ from torch import Tensor
 
 from models.analysis.gated_predictions import Gating
 from models.errors import CancelledError
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.nets import hard_concrete
 
 STEPS = 80

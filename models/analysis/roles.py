@@ -13,6 +13,13 @@ source leaves out the end of the sentence. Over many texts, a head is:
 The query of a word pair is the last token of the first word; the key may be any token of the second word. In causal
 attention, pairs whose second word comes later are not counted, neither for the head nor for the fixed distance. The
 source gives no threshold for rare-word heads; the heads that it reports are above one half (more than 50% and 66%).
+
+A pattern's score is the head's attention weight on its keys, averaged over all queries that have such a key:
+
+    previous     the token before the query
+    same         earlier and later occurrences of the query's token, without the query itself
+    first        the first token of the sequence (an attention sink, if the score is high)
+    induction    tokens that follow an earlier occurrence of the query's token (Olsson et al. 2022, arXiv 2209.11895)
 """
 
 from collections import Counter
@@ -160,3 +167,32 @@ def aligned(tokens: Sequence[str], is_text: ndarray, text: str) -> tuple[list[tu
     indices = numpy.flatnonzero(is_text)
     spans = places_of([tokens[i] for i in indices.tolist()], text)
     return None if spans is None else (spans, indices)
+
+
+PATTERNS = ("previous", "same", "first", "induction")
+
+
+def pattern_keys(pattern: str, tokens: Sequence[str], causal: bool) -> ndarray:
+    """Returns the keys of each query that belong to one of PATTERNS; tokens are the same if their strings are equal."""
+    n = len(tokens)
+    query, key = numpy.indices((n, n))
+    ids = numpy.unique(list(tokens), return_inverse=True)[1].reshape(-1)
+    if pattern == "previous":
+        counted = key == query - 1
+    elif pattern == "same":
+        counted = (ids[query] == ids[key]) & (key != query)
+    elif pattern == "first":
+        counted = (key == 0) & (query > 0)
+    else:
+        before = numpy.where(key > 0, ids[numpy.maximum(key - 1, 0)], -1)
+        counted = (before == ids[query]) & (key > 0) & (key <= query)
+    return counted & (key <= query) if causal else counted
+
+
+def pattern_scores(pattern: str, weights: ndarray, tokens: Sequence[str], causal: bool) -> ndarray:
+    """Returns the score of every head."""
+    counted = pattern_keys(pattern, tokens, causal)
+    asks = counted.any(-1)
+    if not asks.any():
+        return numpy.full(weights.shape[:2], numpy.nan)
+    return (weights * counted).sum(-1)[..., asks].mean(-1)

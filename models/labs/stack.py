@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from models.capabilities import Forgets, GatedLogProbabilities, HasStates, Touch, Watch
 from models.generate import decoding
-from models.generate.sampling import GREEDY, Sampling
+from models.generate.decoding import GREEDY, Sampling
 from models.kind import SELF, TEXT
 from models.lab import predicting_position, predicting_positions
 from models.labs.trained import (

@@ -18,7 +18,7 @@ from models.messages import message
 from models.nets.attention import kinds_of
 from models.nets.attention.base import Intervention, Record, intervention_of
 from models.nets.attention.patching import Values
-from models.nets.constants import normalised
+from models.nets.mean_patterns import normalised
 from models.nets.score_parts import ScoreParts, score_parts
 from models.nets.transformer import Model
 from models.plan import TRAINED, Address, HeadPlan, Scale

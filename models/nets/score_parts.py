@@ -19,13 +19,9 @@ from models.errors import StructureError
 from models.kind import CROSS, ENCODER
 from models.messages import message
 from models.nets.attention.base import Record
-from models.nets.attention.dense import DenseScores
-from models.nets.attention.dot_product import DotProduct
-from models.nets.attention.factorized_dense import FactorizedDenseScores
-from models.nets.attention.factorized_random import FactorizedTable
-from models.nets.attention.fixed_random import FixedTable
-from models.nets.attention.random import Table
-from models.nets.attention.rotary import rotary_table, rotate
+from models.nets.attention.dense import DenseScores, FactorizedDenseScores
+from models.nets.attention.dot_product import DotProduct, rotary_table, rotate
+from models.nets.attention.random import FactorizedTable, FixedTable, Table
 from models.nets.residual import HeadOutputs, layers_of, parts
 from models.nets.seq2seq import DecoderBlock, Seq2Seq
 from models.nets.transformer import Model

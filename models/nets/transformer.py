@@ -17,7 +17,7 @@ from typing_extensions import override
 from models.kind import SELF
 from models.nets.attention import TYPES
 from models.nets.attention.base import NO_INTERVENTION, OWN, Intervention, Keys, Record, Rotary, SelfAttention
-from models.nets.attention.rotary import rotary_table
+from models.nets.attention.dot_product import rotary_table
 from models.nets.config import Config
 
 

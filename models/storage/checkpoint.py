@@ -12,7 +12,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -22,6 +23,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from models.errors import CheckpointError as CheckpointError
+from models.errors import broken
 from models.kind import TARGET, TEXT, Kind
 from models.messages import message
 from models.nets.attention import TYPES, kinds_of
@@ -29,8 +32,6 @@ from models.nets.config import Config, PairConfig
 from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Model, Transformer
 from models.storage import released
-from models.storage.damage import CheckpointError as CheckpointError
-from models.storage.damage import broken
 
 CHECKPOINTS = released.checkpoints()
 # a list of numbers in the form in which json.dumps indents it; it contains no lists, dicts or strings
@@ -258,3 +259,17 @@ def broken_file(folder: Path, file: str, what: str) -> CheckpointError:
     keep = "" if model == folder else f" --keep {folder.name}"
     return broken(Path(*model.parts[-3:]) / folder.relative_to(model) / file, what,
                   f"python -m models.training {model.name}{keep}")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Holds an exclusive lock on a folder; waits while another process or thread holds it."""
+    import fcntl  # imported here, because Windows has no fcntl; the app runs there without this module
+
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

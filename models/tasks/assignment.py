@@ -20,7 +20,7 @@ from torch.nn import functional
 from typing_extensions import override
 
 from models.errors import InputError
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.messages import N_, cut, listed, message
 from models.nets.transformer import Transformer
 from models.prompt import LONGEST_TEXT, Prompt

@@ -18,7 +18,7 @@ from torch.nn import functional
 from typing_extensions import override
 
 from models.errors import InputError
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.messages import N_, listed, message
 from models.nets.transformer import Transformer
 from models.prompt import Prompt, readable

@@ -21,7 +21,7 @@ from torch.nn import functional
 from typing_extensions import override
 
 from models.errors import InputError
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.generate.seq2seq_decoding import write
 from models.messages import message
 from models.nets.config import END, PADDING, START

@@ -21,12 +21,11 @@ from torch import Tensor
 from torch.nn import functional
 from typing_extensions import override
 
-from models.errors import InputError
-from models.generate.sampling import generator
+from models.errors import InputError, broken
+from models.generate.decoding import generator
 from models.messages import N_, message
 from models.nets.transformer import Transformer
 from models.prompt import Prompt, readable, trailing_space
-from models.storage.damage import broken
 from models.storage.datasets import DATA, files
 from models.tasks.base import Batch, Corpus, Metric, Reader, evenly
 

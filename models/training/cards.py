@@ -1,30 +1,44 @@
-"""Writes card.json: shape, data, training and scores of a model; the scores are those of the released weights.
+"""Releases a trained model: weights, constant matrices and card.json with its shape, data, training and scores.
 
     python -m models.training.cards NAME ...                 # measures again if a measure has changed; writes the card
     python -m models.training.cards NAME ... --only masses   # only the row sums of relu² attention
+
+The scores are those of the released weights.
 """
 
 import argparse
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
+from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from models.catalogue import names
 from models.nets import row_sums
 from models.nets.attention import TYPES
+from models.nets.attention.dot_product import rotary_table
 from models.nets.attention.mixture import Mixed
-from models.nets.attention.rotary import rotary_table
 from models.nets.config import Config
+from models.nets.mean_patterns import mean_pair_patterns, mean_patterns
 from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Block, Model, Transformer
-from models.storage.checkpoint import CHECKPOINTS, CheckpointError, read_card, read_json, read_model, write_json
+from models.storage.checkpoint import (
+    CHECKPOINTS,
+    CheckpointError,
+    digests,
+    read_card,
+    read_json,
+    read_model,
+    write,
+    write_json,
+)
 from models.storage.datasets import add_folder_options
 from models.storage.released import parts_of
 from models.tasks.base import Pairs, Task
+from models.tasks.pairs import read_by_decoder
 from models.training import variants
 from models.training.recipes import RECIPES, PairRecipe, task_of
 
@@ -142,3 +156,27 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+CONSTANT_TEXTS = 256  # number of training texts over which a constant matrix is averaged
+# number of training pairs for texts of at most 64 tokens, few of which have a 30th token; for longer texts there are
+# fewer pairs, with the same total number of tokens
+CONSTANT_PAIRS, PAIR_TOKENS = 4096, 64
+
+
+def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
+    """Returns attention block -> constant matrices (L, H, queries, keys), the mean patterns over training texts."""
+    limit = model.limit(task.reader.limit)
+    if isinstance(model, Seq2Seq):
+        texts, targets = task.corpus.typical(CONSTANT_PAIRS * PAIR_TOKENS // task.reader.limit)
+        return mean_pair_patterns(model, texts[:, :limit],
+                                  read_by_decoder(targets[:, :model.target_limit(task.reader.target_limit)]))
+    return {"self": mean_patterns(cast(Transformer, model), task.corpus.typical(CONSTANT_TEXTS)[:, :limit])}
+
+
+def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:
+    """Releases a trained model: computes constant matrices, writes the files, evaluates the written weights."""
+    write(target, model, constants_of(model, task))
+    shipped = read_model(target)
+    card = make_card(name, shipped, task, folder, seed, task.metric.evaluate(shipped))
+    write_json(target / "card.json", card | {"weights": digests(target)})

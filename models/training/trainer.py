@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.kind import CROSS, DECODER, ENCODER
 from models.nets import disagreement
 from models.nets.attention.base import Intervention, Record
@@ -37,10 +37,10 @@ from models.storage.checkpoint import CHECKPOINTS, build
 from models.storage.datasets import add_folder_options
 from models.storage.released import STEPS
 from models.tasks.base import Batch, Corpus, Pairs
+from models.training.cards import finish
 from models.training.executor import add_processes_option, progress, run_jobs
 from models.training.muon import Muon
 from models.training.recipes import RECIPES, PairRecipe, Recipe, task_of
-from models.training.release import finish
 from models.training.resume import SAVE_EVERY, precision_of, read_curve, restore_state, save_state, write_curve
 
 REPORT_EVERY = 50  # number of steps between two lines of the log

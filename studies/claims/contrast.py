@@ -13,8 +13,8 @@ from typing import Any
 import numpy
 from scipy import stats
 
+from models.errors import broken
 from models.messages import N_, listed, message
-from models.storage.damage import broken
 from studies import per_text
 from studies.bootstrap import error
 from studies.claims.evidence import Evidence, Metric

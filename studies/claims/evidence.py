@@ -15,9 +15,9 @@ from numpy import ndarray
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
+from models.errors import broken, in_repository
 from models.messages import message
 from models.storage import checkpoint
-from models.storage.damage import broken, in_repository
 from models.training.recipes import is_current
 from studies import per_text, store
 from studies.bootstrap import error

@@ -19,11 +19,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.catalogue import names
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.loading import own
 from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, Rotary, split
-from models.nets.attention.dot_product import DotProduct
-from models.nets.attention.rotary import rotary_table, rotate
+from models.nets.attention.dot_product import DotProduct, rotary_table, rotate
 from models.nets.attention.softmax import Softmax
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from models.errors import broken, in_repository
 from models.messages import message
-from models.storage.damage import broken, in_repository
 from studies.claims.statement import Claim
 
 VERDICTS = Path(__file__).with_name("verdicts.json")

@@ -33,8 +33,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.catalogue import names_of
-from models.generate.decoding import FEWEST, Decoder, can_decode
-from models.generate.sampling import generator
+from models.generate.decoding import FEWEST, Decoder, can_decode, generator
 from models.labs.stack import StackLab
 from models.loading import own
 from models.nets.transformer import Transformer

@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.catalogue import names
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.labs.stack import StackLab
 from models.loading import own
 from models.nets.attention.base import Record

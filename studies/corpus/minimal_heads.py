@@ -29,7 +29,7 @@ from models.analysis import minimal_heads
 from models.analysis.gated_predictions import Gating, Question
 from models.analysis.head_measures import confidences, in_one_row
 from models.catalogue import names_of
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.labs.stack import StackLab
 from models.loading import own
 from models.plan import HeadPlan

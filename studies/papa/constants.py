@@ -15,7 +15,7 @@ from torch import Tensor
 from models.capabilities import HasStates, Touch
 from models.lab import Lab
 from models.nets.attention.base import Intervention
-from models.nets.constants import cut_to, seen
+from models.nets.mean_patterns import cut_to, seen
 from models.plan import HeadPlan
 from studies.papa.tasks.token_ids import GRID
 
@@ -56,7 +56,7 @@ class ConstantMatrices:
         self._by_length: dict[int, Tensor] = {}
 
     def at_length(self, n: int) -> Tensor:
-        """Returns (L, H, n, n) matrices whose rows sum to 1; see models.nets.constants.cut_to."""
+        """Returns (L, H, n, n) matrices whose rows sum to 1; see models.nets.mean_patterns.cut_to."""
         if n not in self._by_length:
             positions = torch.tensor(HasStates.of(self._lab).grid_positions(n, GRID))
             self._by_length[n] = cut_to(self._matrices, positions, positions, self._lab.kinds[0].causal)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from models.capabilities import HasStates
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.lab import Lab
 from models.plan import Address
 from studies.papa import probes

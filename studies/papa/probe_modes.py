@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.plan import Address, HeadPlan
 
 LEARNED, RANDOM, REMOVED = "learned", "random", "removed"

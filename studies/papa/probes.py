@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.capabilities import HasStates
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.lab import Lab
 from studies.papa.features import feature_moments
 from studies.papa.tasks.token_ids import GRID, Batch, Texts

@@ -22,14 +22,13 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from models.errors import broken, in_repository
 from models.messages import message
 from models.nets.attention.base import Intervention
 from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Model, Transformer
 from models.plan import Scale
-from models.storage.checkpoint import write_json
-from models.storage.damage import broken, in_repository
-from models.storage.file_lock import locked
+from models.storage.checkpoint import locked, write_json
 from models.tasks.assignment import GROUPS, Answered, AssignmentMetric
 from models.tasks.base import Task
 from models.tasks.masked import MaskedMetric

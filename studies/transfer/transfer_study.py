@@ -25,7 +25,7 @@ from typing import Any
 
 import torch
 
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.labs.stack import StackLab
 from models.plan import HeadPlan
 from models.storage.checkpoint import read_json, write_json

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from app.server import health, limits, logs, serving
 from app.server.requests import connections
 from app.state.lab_state import first_examples
-from models.storage.damage import broken
+from models.errors import broken
 from tests.own_loop import run
 
 

@@ -25,7 +25,7 @@ from app.state import visit
 from app.state.lab_state import LabState
 from app.state.pages.lab_view import LabView
 from app.state.visit import Visit
-from models.generate.sampling import GREEDY
+from models.generate.decoding import GREEDY
 from models.labs.foreign import model_cache
 from models.nets.config import START
 from models.plan import HeadPlan

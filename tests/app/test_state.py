@@ -19,7 +19,7 @@ from app.state.pages.selection import SCOPES, Selection
 from app.state.shared import fit
 from models import HeadPlan
 from models.catalogue import family, find
-from models.generate.sampling import Sampling
+from models.generate.decoding import Sampling
 from models.kind import policies_of
 from models.plan import OUTPUT, PATCHES, PATTERN
 

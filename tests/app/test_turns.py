@@ -15,7 +15,7 @@ import models
 from app import compute
 from app.server import queueing, serving
 from app.server.queueing import Turns
-from models.generate.beam import between_steps
+from models.generate.seq2seq_decoding import between_steps
 from tests.own_loop import until
 
 PATIENCE = 20  # seconds after which a thread counts as stuck

@@ -9,7 +9,7 @@ from learning.loop import HELD_OUT, held_out
 from learning.reader import READERS
 from learning.tasks import START, TASKS, Position
 from models.errors import InputError
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 
 
 def answer(task: str, symbols: str) -> str:

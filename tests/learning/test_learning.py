@@ -13,7 +13,7 @@ from learning.moment import divided, joined
 from learning.recipe import ATTENTION, MAX_STEPS
 from learning.tasks import TASKS
 from models import HeadPlan
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.kind import SELF
 from models.tasks.base import Batch
 from tests.learning.pictures import unpacked

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.tasks import TASKS, assignment
 from models.tasks.assignment import BATCH, DIGIT, TEST_SEED, TRAINED_EVENTS, VARIABLES, draw, overwrites
 

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from models.nets.attention import TYPES
 from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, causal_mask, intervene, with_baseline
-from models.nets.attention.rotary import rotary_table, rotate
+from models.nets.attention.dot_product import rotary_table, rotate
 from models.nets.transformer import Transformer
 
 N = 11  # number of tokens: odd, and larger than the width of a head

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.generate.beam import between_steps, search
+from models.generate.seq2seq_decoding import between_steps, search
 
 START, END, V = 0, 1, 4
 

@@ -17,8 +17,8 @@ from models import loading
 from models.storage import checkpoint
 from models.storage.checkpoint import CheckpointError, digests, read_card, read_model
 from models.tasks import TASKS, assignment
-from models.training import release
-from models.training.release import finish
+from models.training import cards
+from models.training.cards import finish
 
 NAME = "assignment-selective"  # load() accepts this name of a released model; the folder contains a tiny model
 
@@ -155,7 +155,7 @@ def test_eight_threads_share_one_load(folder: Path, monkeypatch: pytest.MonkeyPa
 def test_a_finished_models_card_has_the_digests_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The card has the digests of the model's files, so that other weights are not mistaken for the measured ones."""
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
-    monkeypatch.setattr(release, "CONSTANT_TEXTS", 4)
+    monkeypatch.setattr(cards, "CONSTANT_TEXTS", 4)
     (tmp_path / "log.txt").write_text("step 50 loss 1.0 rate 1e-3 seconds 60 left 0\n")
     target = tmp_path / "target"
     finish("assignment-softmax", make_model("softmax", length=49), TASKS["assignment"].build(), tmp_path, 0, target)

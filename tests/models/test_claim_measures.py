@@ -8,7 +8,7 @@ import numpy
 import pytest
 import torch
 
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.nets.transformer import Transformer
 from models.tasks.base import Pairs
 from models.training.recipes import RECIPES

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.storage.damage import CheckpointError
+from models.errors import CheckpointError
 from studies import pace, per_text
 from studies.claims import HOLDS, MISSING, ONCE, OPEN
 from studies.claims.sources import heads, synthesizer

@@ -10,7 +10,7 @@ import torch
 from tiny import OutageError, Stopping
 from torch.testing import assert_close
 
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.labs.seq2seq import Seq2SeqLab
 from models.nets import hard_concrete
 from models.nets.config import END, START, PairConfig

@@ -18,7 +18,7 @@ import models
 from models.errors import CancelledError, InputError
 from models.labs.foreign import model_cache
 from models.labs.foreign.errors import ForeignError
-from models.labs.foreign.opening import child, numbers
+from models.labs.foreign.opening import child, files
 from models.labs.foreign.refusals import REFUSALS
 
 NESTED = "[" * 200_000 + "]" * 200_000
@@ -222,9 +222,9 @@ def test_the_child_needs_no_torch():
 def test_numbers_of_real_models_pass():
     """The check accepts the largest published models of each type, and config fields whose names only look like counts.
     """
-    numbers.check_numbers({"num_hidden_layers": 126, "num_attention_heads": 128, "vocab_size": 128_256})
-    numbers.check_numbers({"num_hidden_layers": 61, "n_routed_experts": 256, "moe_intermediate_size": 2_048})
-    numbers.check_numbers({"image_size": 518, "patch_size": 14, "num_hidden_layers": 40})
-    numbers.check_numbers({"vision_config": {"image_size": [512, 512], "patch_size": [16, 16]}, "layer_norm_eps": 1e-5,
+    files.check_numbers({"num_hidden_layers": 126, "num_attention_heads": 128, "vocab_size": 128_256})
+    files.check_numbers({"num_hidden_layers": 61, "n_routed_experts": 256, "moe_intermediate_size": 2_048})
+    files.check_numbers({"image_size": 518, "patch_size": 14, "num_hidden_layers": 40})
+    files.check_numbers({"vision_config": {"image_size": [512, 512], "patch_size": [16, 16]}, "layer_norm_eps": 1e-5,
                            "shared_expert_intermediate_size": 20_480, "attention_head_size": 8_192,
                            "vision_feature_layer": -2, "block_size": 8_192, "depths": [2, 2, 18, 2]})

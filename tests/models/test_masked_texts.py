@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.tasks import masked
 from models.tasks.masked import (
     KEPT,

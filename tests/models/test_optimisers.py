@@ -4,7 +4,7 @@ import pytest
 import torch
 from tiny import make_config, make_model
 
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.nets.transformer import Transformer
 from models.training.muon import Muon
 from models.training.recipes import Recipe

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 
 import models
 from models import loading
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.kind import CROSS, DECODER, ENCODER
 from models.nets.attention.base import Record
 from models.nets.config import END, PADDING, PairConfig
@@ -25,7 +25,7 @@ from models.storage.checkpoint import build, read_card, read_model
 from models.tasks.base import Batch, Pairs
 from models.tasks.pairs import as_batch
 from models.tasks.translation import TranslationCorpus
-from models.training import evaluate, release, sweeps, trainer
+from models.training import cards, evaluate, sweeps, trainer
 from models.training.recipes import RECIPES, PairRecipe, task_of
 from models.training.trainer import batch_loss, objective_of, train, validation_loss
 from studies import prune_heads, store
@@ -177,7 +177,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], config=small, steps=2, compiled=False))
     pairs = [(f"Number {i} is here.", f"Nummer {i} ist hier.") for i in range(600)]
     monkeypatch.setattr(TranslationCorpus, "pairs", lambda _, split: pairs if split == "train" else pairs[:5])
-    monkeypatch.setattr(release, "CONSTANT_PAIRS", 40)
+    monkeypatch.setattr(cards, "CONSTANT_PAIRS", 40)
     monkeypatch.setattr(TranslationCorpus, "step_tokens", 200)
     monkeypatch.setattr("models.generate.seq2seq_decoding.longest_of", lambda *_: 12)
     for module in (checkpoint, prune_heads, store):

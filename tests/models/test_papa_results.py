@@ -14,8 +14,8 @@ from torch.testing import assert_close
 
 from models import HeadPlan
 from models.catalogue import names
+from models.errors import CheckpointError
 from models.storage.checkpoint import read_json
-from models.storage.damage import CheckpointError
 from studies import encoders, store
 from studies.claims import FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL
 from studies.claims.evidence import Evidence

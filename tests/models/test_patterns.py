@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import models
-from models.analysis.patterns import PATTERNS, pattern_keys, pattern_scores
+from models.analysis.roles import PATTERNS, pattern_keys, pattern_scores
 
 TOKENS = ["start", "a", "b", "a", "b", "c"]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from models.generate.sampling import GREEDY, MAX_SEED, Sampling, generator, nucleus
+from models.generate.decoding import GREEDY, MAX_SEED, Sampling, generator, nucleus
 from models.loading import own
 
 LOGITS = st.lists(st.floats(-8, 8, width=32), min_size=1, max_size=40)

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 
 from models.nets.attention import TYPES
 from models.nets.attention.base import causal_mask
-from models.nets.attention.rotary import rotary_table
+from models.nets.attention.dot_product import rotary_table
 from models.plan import POLICIES, HeadPlan, Scale
 
 N = 11

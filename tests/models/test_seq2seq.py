@@ -23,8 +23,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
-from models.generate.beam import search
-from models.generate.seq2seq_decoding import Writer, longest_of
+from models.generate.seq2seq_decoding import Writer, longest_of, search
 from models.generate.seq2seq_decoding import write as translate
 from models.kind import CROSS, DECODER, ENCODER
 from models.nets.attention import TYPES

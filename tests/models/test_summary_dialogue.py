@@ -18,7 +18,7 @@ from models.storage import checkpoint
 from models.tasks import TASKS
 from models.tasks.base import Task
 from models.tasks.text_scores import bleu_of_order, rouge
-from models.training import release
+from models.training import cards
 from models.training.recipes import RECIPES
 
 SUMMARY_TASK, DIALOGUE_TASK = TASKS["summary"].build(), TASKS["dialogue"].build()
@@ -180,8 +180,8 @@ def test_plans_on_all_three_blocks(family: str, attention: str):
 def test_a_folder_of_a_model_with_two_lengths(attention: str, tmp_path, monkeypatch: pytest.MonkeyPatch):
     """Constant matrices are written and read. The matrices of the decoder are smaller than those of the encoder."""
     lab = tiny_lab("summary", attention)
-    monkeypatch.setattr(release, "CONSTANT_PAIRS", 24)
-    constant = release.constants_of(lab.model, SUMMARY_TASK)
+    monkeypatch.setattr(cards, "CONSTANT_PAIRS", 24)
+    constant = cards.constants_of(lab.model, SUMMARY_TASK)
     assert {kind: tuple(its.shape[2:]) for kind, its in constant.items()} == \
         {"encoder": (224, 224), "decoder": (48, 48), "cross": (48, 224)}
     checkpoint.write(tmp_path, lab.model, constant)

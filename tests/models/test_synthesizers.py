@@ -11,13 +11,12 @@ from tiny import HEADS, WIDTH, make_config, make_lab, make_model, random_ids, wi
 from torch.testing import assert_close
 
 from models.errors import InputError
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.lab import run, run_prompt
 from models.nets.attention import TYPES
-from models.nets.attention.factorized_dense import factors_of
-from models.nets.attention.factorized_random import FactorizedTable
-from models.nets.attention.fixed_random import FixedTable
-from models.nets.attention.rotary import rotary_table
+from models.nets.attention.dense import factors_of
+from models.nets.attention.dot_product import rotary_table
+from models.nets.attention.random import FactorizedTable, FixedTable
 from models.tasks.assignment import AssignmentReader
 from models.tasks.base import Batch
 from models.training.recipes import Recipe

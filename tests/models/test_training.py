@@ -9,7 +9,7 @@ import torch
 from tiny import OutageError, Stopping, with_attention
 from torch.testing import assert_close
 
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.nets.attention import TYPES
 from models.nets.attention.base import Record
 from models.nets.attention.selective import memory_in_use

@@ -9,8 +9,8 @@ import pytest
 import torch
 from test_papa import masked_lab, small, tagged
 
+from models.errors import CheckpointError
 from models.nets.attention.base import Intervention
-from models.storage.damage import CheckpointError
 from studies import encoders, store
 from studies.claims import FAILS, MISSING, ONCE, OPEN, SMALL
 from studies.claims.evidence import Evidence

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from models.errors import CheckpointError
 from models.messages import Message, listed, message, plural_message
-from models.storage.damage import CheckpointError
 from studies.claims import KEYS, read, stored_text, verdict_file
 from studies.claims.__main__ import main
 from studies.claims.judge import judge

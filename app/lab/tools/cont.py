@@ -22,8 +22,7 @@ from app.texts import N_, _
 from components.mounting import Content
 from models import HeadPlan, Lab
 from models.capabilities import Forgets
-from models.generate.decoding import Step
-from models.generate.sampling import MAX_SEED, MAX_TEMPERATURE, MIN_TOP_P, Sampling
+from models.generate.decoding import MAX_SEED, MAX_TEMPERATURE, MIN_TOP_P, Sampling, Step
 from studies import store
 
 KEY = "answer.cont"

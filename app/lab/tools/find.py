@@ -13,7 +13,7 @@ from app.panels.measured import measures, roles
 from app.panels.measured.measures import FINDS, MEASURES
 from app.texts import N_, _
 from components.mounting import Content
-from models.analysis.patterns import pattern_scores
+from models.analysis.roles import pattern_scores
 from models.plan import Address
 
 MOST = 10  # number of heads that are found

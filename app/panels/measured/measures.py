@@ -20,7 +20,7 @@ from studies import store
 MEASURES = {"confidence": N_("Confidence"), "relevance": N_("Relevance"), "loss": N_("Loss increase"),
             "open": N_("P(gate open)")}
 SOURCES = {"corpus": N_("Over a corpus"), "text": N_("On this text")}
-# patterns of attention by which heads are found (models/analysis/patterns.py)
+# patterns of attention by which heads are found (models/analysis/roles.py)
 FINDS = {"previous": N_("Previous token"), "same": N_("Same token elsewhere"),
          "first": N_("First token"), "induction": N_("After the same token (induction)")}
 # largest heads x tokens x parameters for which the loss without each head is computed immediately; about a second

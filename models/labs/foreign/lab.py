@@ -13,17 +13,16 @@ import torch
 from torch import Tensor
 
 from models.capabilities import GatedLogProbabilities, HasStates, ReadsPictures, Touch, Watch
-from models.generate.sampling import GREEDY, Sampling
+from models.generate.decoding import GREEDY, Sampling
 from models.labs.foreign.answering import Answering
 from models.labs.foreign.opening.facts import NO_SOFTMAX, text_config
 from models.labs.foreign.reading.chat import ChatReader
-from models.labs.foreign.reading.predictions import Answer
 from models.labs.foreign.reading.readers import CausalReader, Seq2SeqReader
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
 from models.labs.foreign.running.attention import ForwardPass, LayerRecord, Sink, during
-from models.labs.foreign.running.positions import BodyOutput, at_positions
-from models.labs.foreign.running.records import FullRecorder, ThumbnailRecorder
+from models.labs.foreign.running.passes import FullRecorder, ThumbnailRecorder
+from models.labs.foreign.running.positions import Answer, BodyOutput, at_positions
 from models.nets.attention.base import NO_INTERVENTION, Intervention
 from models.plan import PATTERN, HeadPlan
 from models.prompt import Prompt, TargetPrompt

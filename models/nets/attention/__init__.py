@@ -2,16 +2,12 @@
 
 from models.kind import TARGET, TEXT, Kind
 from models.nets.attention.base import SelfAttention
-from models.nets.attention.dense import Dense
-from models.nets.attention.factorized_dense import FactorizedDense
-from models.nets.attention.factorized_random import FactorizedRandom
-from models.nets.attention.fixed_random import FixedRandom
+from models.nets.attention.dense import Dense, FactorizedDense
 from models.nets.attention.gated import Gated
 from models.nets.attention.gated_unit import GauLogN, GauRelu2, GauRelu2Learned, GauRelu2Mixed, GauSoftmax
-from models.nets.attention.log_n import LogN
+from models.nets.attention.log_n import LogN, ScalableSoftmax
 from models.nets.attention.mixture import DenseSoftmax, RandomDense, RandomSoftmax
-from models.nets.attention.random import Random
-from models.nets.attention.scalable_softmax import ScalableSoftmax
+from models.nets.attention.random import FactorizedRandom, FixedRandom, Random
 from models.nets.attention.selective import Selective
 from models.nets.attention.softmax import Softmax
 from models.nets.attention.temperature import Temperature

@@ -1,11 +1,25 @@
 """Scores from queries and keys: q·k / sqrt(D), with q and k rotated (RoPE) if given (Vaswani et al. 2017, eq. 1)."""
 
+import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
 from models.nets.attention.base import OWN, Keys, Rotary, Source, split
-from models.nets.attention.rotary import rotate
 from models.nets.config import Config
+
+
+def rotary_table(n: int, width: int, base: float = 10_000.0) -> tuple[Tensor, Tensor]:
+    """Returns cos and sin, each (N, D/2), of RoPE's angles (Su et al., arXiv 2104.09864, eq. 15)."""
+    frequency = base ** (-torch.arange(0, width, 2).float() / width)
+    angle = torch.arange(n).float().unsqueeze(1) * frequency
+    return angle.cos(), angle.sin()
+
+
+def rotate(x: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
+    """Returns x (B, H, N, D) with each pair (x_k, x_{k + D/2}) rotated by its position's angle."""
+    cos, sin = (table.to(x.dtype) for table in rotary)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat((first * cos - second * sin, first * sin + second * cos), dim=-1)
 
 
 class DotProduct(Source):

@@ -16,8 +16,8 @@ from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source
+from models.nets.attention.dot_product import rotary_table, rotate
 from models.nets.attention.log_n import LogN
-from models.nets.attention.rotary import rotary_table, rotate
 from models.nets.config import Config
 
 EXPANSION = 2  # width E as a multiple of C

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.storage.file_lock import locked
+from models.storage.checkpoint import locked
 
 SWEEPS = Path(__file__).parent
 USUAL_TABLE_RATE = 10.0

@@ -25,7 +25,7 @@ from pathlib import Path
 import torch
 
 from models.analysis import dependency_trees
-from models.generate.sampling import generator
+from models.generate.decoding import generator
 from models.messages import N_
 from models.storage.datasets import DATA, files
 

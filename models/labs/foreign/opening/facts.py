@@ -7,7 +7,7 @@ from typing import Any
 
 from models.kind import TARGET, Kind, Traits
 from models.labs.foreign.errors import ForeignError
-from models.labs.foreign.opening.numbers import check_numbers
+from models.labs.foreign.opening.files import check_numbers
 from models.labs.foreign.reading.classes import ClassReader, NextReader, SpanReader, TokenClassReader
 from models.labs.foreign.reading.readers import CausalReader, MaskedReader, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PictureClassReader, PictureReader, picture_config

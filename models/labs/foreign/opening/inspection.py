@@ -17,7 +17,7 @@ from typing import Any
 
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening import files
-from models.labs.foreign.opening.numbers import check_numbers
+from models.labs.foreign.opening.files import check_numbers
 from models.labs.foreign.reading.rendering import render
 from models.labs.foreign.reading.sentencepiece import SplitTokenizer, is_split
 from models.labs.foreign.reading.templates import has_template

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from models.labs.foreign.reading import texts
-from models.labs.foreign.reading.predictions import Answer, no_losses
 from models.labs.foreign.reading.readers import TextReader
-from models.labs.foreign.running.positions import Result
+from models.labs.foreign.running.positions import Answer, Result, no_losses
 from models.messages import N_, message
 from models.prompt import Prompt
 from models.trace import Output, fixed

@@ -17,10 +17,9 @@ from models.errors import InputError
 from models.kind import TARGET, TEXT
 from models.labs.foreign.reading import texts
 from models.labs.foreign.reading.languages import Languages, TranslationPrompt, choice_of, languages_of
-from models.labs.foreign.reading.predictions import Answer, no_losses, predict_tokens
 from models.labs.foreign.reading.templates import has_template
 from models.labs.foreign.reading.texts import Encoded, Marked
-from models.labs.foreign.running.positions import Result
+from models.labs.foreign.running.positions import Answer, Result, no_losses, predict_tokens
 from models.messages import N_, cut, listed, message
 from models.prompt import Prompt, TargetPrompt, readable, trailing_space
 from models.tasks.base import ROWS, HidesWords, Reader

@@ -2,9 +2,8 @@
 
     C[i, j] = sum over texts of A[i, j] / number of texts with both positions i and j       0 if there is no such text
 
-The positions i and j are those on the grid of models.labs.foreign.running.layout. PAPA's code pads a text in the middle
-before the model reads it. Here the model reads the text without padding, and its pattern is placed on the grid
-afterwards.
+The positions i and j are those on the grid of layout.py. PAPA's code pads a text in the middle before the model reads
+it. Here the model reads the text without padding, and its pattern is placed on the grid afterwards.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +16,7 @@ from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.running import layout
 from models.labs.foreign.running.attention import LayerRecord
 from models.messages import message
-from models.nets.constants import seen
+from models.nets.mean_patterns import seen
 from models.plan import HeadPlan
 from models.prompt import Prompt, unix_lines
 

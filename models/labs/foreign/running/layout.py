@@ -13,7 +13,7 @@ from torch import Tensor
 from models.kind import TEXT, Kind
 from models.labs.foreign.reading.readers import TextReader
 from models.labs.foreign.reading.vision import PictureReader
-from models.nets.constants import cut_to
+from models.nets.mean_patterns import cut_to
 from models.prompt import Prompt
 
 SIZES = 4  # largest number of cut matrices that a model caches; each is for one block and one text size

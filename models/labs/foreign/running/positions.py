@@ -1,4 +1,4 @@
-"""Logits of selected positions: the language-model head is run only at positions whose predictions are used.
+"""Predictions at selected positions: the language-model head is run only where they are used.
 
 Logits of 512 tokens and a vocabulary of 262,144 take 537 MB, and *Minimal heads* needs several copies with gradients.
 The body is the module whose last hidden states the head reads. It returns the hidden states of the requested positions
@@ -8,11 +8,16 @@ only, so this works for every architecture whose head processes each position se
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
+import numpy
+from numpy import ndarray
 from torch import Tensor, nn
 
 from models.contexts import setting
+from models.prompt import Prompt
+from models.trace import Output, fixed
 
 BLOCK_NUMBERS = 8 * 2**20  # number of logits that are computed at once: 32 MB
 
@@ -92,3 +97,35 @@ def blocks(positions: Sequence[int], vocabulary: int) -> Iterator[Sequence[int]]
     size = max(1, BLOCK_NUMBERS // vocabulary)
     for start in range(0, len(positions), size):
         yield positions[start:start + size]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The results of a model; the attributes are those of PassResult in models/trace.py."""
+
+    outputs: tuple[Output, ...]
+    losses: ndarray
+    vectors: ndarray | None = None
+
+
+def no_losses(prompt: Prompt) -> ndarray:
+    """Returns the losses (N,) of a prompt without targets: NaN at every position."""
+    return fixed(numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32))
+
+
+def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> Answer:
+    """Returns the predicted distributions at the positions `predict_at`, and the loss of each token with a target."""
+    losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
+    distributions: dict[int, ndarray] = {}
+    positions = set(prompt.predict_at)
+    wanted = [i for i in range(len(prompt.ids)) if i in positions or prompt.targets[i] >= 0]
+    for block in blocks(wanted, len(labels)):
+        logits = result.logits_at(block).float()
+        total = logits.logsumexp(-1)
+        for row, i in enumerate(block):
+            if prompt.targets[i] >= 0:
+                losses[i] = float(total[row] - logits[row, prompt.targets[i]])
+            if i in positions:
+                distributions[i] = fixed(logits[row].softmax(-1).numpy())
+    outputs = tuple(Output(i, distributions[i], labels, prompt.targets[i]) for i in prompt.predict_at)
+    return Answer(outputs, fixed(losses))

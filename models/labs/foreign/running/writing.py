@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from models.generate.sampling import GREEDY, Sampling
-from models.labs.foreign.reading.predictions import Answer, no_losses
+from models.generate.decoding import GREEDY, Sampling
 from models.labs.foreign.reading.readers import Seq2SeqReader, TextReader
 from models.labs.foreign.reading.texts import is_begun, partial_bytes
 from models.labs.foreign.running.attention import Sink
 from models.labs.foreign.running.passes import PassLab
+from models.labs.foreign.running.positions import Answer, no_losses
 from models.plan import HeadPlan
 from models.prompt import Prompt, TargetPrompt, readable
 from models.tasks.characters import decoded
