@@ -25,7 +25,7 @@ from studies.corpus import lengths
 LARGE = 32 * 2**20  # bytes of attention maps above which a sketch replaces the trace: 12 x 12 heads from 171 tokens on
 # Seconds to wait before a beam search, so that the maps, which are already computed, reach the browser first. A beam
 # search has many small steps and keeps the GIL from the sending thread. With the wait, maps appear 133 ms instead of
-# 176 ms after a key press, the translation after 224 ms instead of 225 ms (benchmarks/browser/translation.py).
+# 176 ms after a key press, the translation after 224 ms instead of 225 ms (benchmarks/browser.py).
 PICTURES_FIRST = 0.05
 LONG = 2000  # number of characters above which tokenizing would make other visitors wait too long
 

@@ -12,7 +12,7 @@ import figures
 from figures.theme import Theme
 from models.errors import CheckpointError
 from studies import claims, series
-from studies.claims.statement import Statement
+from studies.claims import Statement
 
 THEMES = ("print", "light", "dark")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks.browser import interaction, start, translation
+from benchmarks.browser import actions, places, translation, words
 from benchmarks.load import events
 from tests.browser import chromium, serve
 from tools import readme
@@ -42,7 +42,7 @@ def in_browser(measure: Callable[..., Rows], *arguments: Any) -> list[Rows]:
 
 def interactions() -> list[Rows]:
     with serve() as address:
-        return [table for measure in (interaction.measure, interaction.words)
+        return [table for measure in (actions, words)
                 for table in in_browser(measure, address)]
 
 
@@ -64,8 +64,8 @@ def benchmarks() -> dict[str, tuple[str, Callable[[], list[Rows]]]]:
     """Returns name of a benchmark -> (title, function that returns tables)."""
     return {
         "interaction": ("Interaction", interactions),
-        "translation": ("A translation", partial(in_browser, translation.measure)),
-        "start": ("Start", partial(in_browser, start.places)),
+        "translation": ("A translation", partial(in_browser, translation)),
+        "start": ("Start", partial(in_browser, places)),
         "events": ("Visitors over the events route, one event every 3 s", routed_visits),
     }
 

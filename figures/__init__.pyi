@@ -1,23 +1,23 @@
-from figures.curves.claims import (
+from figures.curves import (
     dots as dots,
 )
-from figures.curves.claims import (
-    learning_curves as learning_curves,
-)
-from figures.curves.claims import (
-    seed_lines as seed_lines,
-)
-from figures.curves.constants import (
+from figures.curves import (
     drop_curves as drop_curves,
 )
-from figures.curves.constants import (
-    task_curves as task_curves,
+from figures.curves import (
+    learning_curves as learning_curves,
 )
-from figures.curves.lengths import (
+from figures.curves import (
     length_curves as length_curves,
 )
+from figures.curves import line_chart as line_chart
+from figures.curves import (
+    seed_lines as seed_lines,
+)
+from figures.curves import (
+    task_curves as task_curves,
+)
 from figures.export import save as save
-from figures.line_charts import line_chart as line_chart
 from figures.lines import (
     Layout as Layout,
 )

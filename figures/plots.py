@@ -11,7 +11,7 @@ from models.messages import message
 
 
 def line_plots(series: Sequence[Series], panels: Sequence[Outline], layout: Layout, theme: Theme) -> Any:
-    """Returns the chart of figures.line_charts.line_parts without its datasets."""
+    """Returns the chart of figures.curves.line_parts without its datasets."""
     drawing = _Drawing(series, layout, len(panels) == 1, theme)
     plots = [drawing.plot(index, panel) for index, panel in enumerate(panels)]
     chart: Any = plots[0] if len(plots) == 1 else alt.concat(*plots, columns=layout.columns, spacing={"row": 14})
@@ -24,7 +24,7 @@ def line_plots(series: Sequence[Series], panels: Sequence[Outline], layout: Layo
 
 def dot_plot(order: Sequence[str], styles: Mapping[str, tuple[str, int]], title: str, rule: tuple[float, str] | None,
              percent: bool, theme: Theme) -> Any:
-    """Returns the chart of figures.curves.claims.dots without its dataset."""
+    """Returns the chart of figures.curves.dots without its dataset."""
     names = list(styles)
     picked = alt.selection_point(name="picked", fields=["which"], bind="legend")
     legend = alt.Legend(title=None, symbolSize=90)

@@ -12,11 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from learning.html import html
-from learning.moment import Moment
-from learning.reader import READERS
+from learning.moment import Moment, html
 from learning.recipe import STEPS, Recipe
-from learning.tasks import HELD_OUT_SEED, TASKS
+from learning.tasks import HELD_OUT_SEED, READERS, TASKS
 from models.analysis.answer.head_attribution import attribution_of
 from models.analysis.answer.logit_lens import lens_of
 from models.generate.decoding import generator

@@ -4,7 +4,7 @@
     python -m studies.stale | sh     # runs them
 
 Only measurements that take minutes are listed. Learned gates, other seeds and weights are trainings
-(studies/prune_heads.py, studies/seeds, models/training/trainer.py). Models that are not released are not
+(studies/prune_heads.py, studies/seeds.py, models/training/trainer.py). Models that are not released are not
 checked.
 """
 
@@ -18,7 +18,7 @@ from models.storage.checkpoint import CHECKPOINTS, read_json
 from models.tasks import TASKS
 from models.training.recipes import FAMILIES
 from studies import store
-from studies.shapes import CARD, HEADER, MEASURED
+from studies.store import CARD, HEADER, MEASURED
 
 OTHER_WEIGHTS, OLDER_MEASURE, MISSING = "other weights", "an older measure", "not measured yet"
 # type of measurement -> tasks all of whose models need it

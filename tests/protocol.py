@@ -33,9 +33,8 @@ from hypothesis import strategies as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks.load.client import open_link
 from benchmarks.load.soak import Record, Visitor
-from benchmarks.load.visitors import links
+from benchmarks.load.visitors import links, open_link
 from components.payload import unpack
 from tests.adversarial import fields, params, texts, values
 from tests.browser import ROOT, serve_hosted

@@ -17,8 +17,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
-from benchmarks.load.client import cookie, header, open_link
-from benchmarks.load.visitors import WORDS
+from benchmarks.load.visitors import WORDS, cookie, header, open_link
 from tests.strangers import ROUTE, compared, drain, visit
 
 LARGE = 2 * 2**20  # bytes of the largest body that the route reads

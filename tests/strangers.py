@@ -26,9 +26,8 @@ from typing import Any
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from benchmarks.load.client import connected, open_link
 from benchmarks.load.soak import hosted, replicas
-from benchmarks.load.visitors import WORDS, act
+from benchmarks.load.visitors import WORDS, act, connected, open_link
 from tests.browser import ROOT, serve_hosted
 
 SECONDS = 8.0  # duration of an attack in seconds; the response times of the neighbour are measured meanwhile

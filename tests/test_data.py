@@ -2,8 +2,8 @@
 
 import gzip
 import hashlib
-import importlib
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -70,11 +70,11 @@ def test_files_that_are_not_there(tmp_path: Path):
 
 @pytest.mark.parametrize("command", ["models.training.evaluate", "models.training.trainer",
                                      "models.training.sweeps.__main__",
-                                     "studies.prune_heads", "studies.seeds.__main__",
+                                     "studies.prune_heads", "studies.seeds",
                                      "studies.corpus.lengths", "studies.corpus.forgetting",
                                      "studies.claims.__main__", "studies.papa.__main__"])
 def test_commands_need_no_folder(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr("sys.argv", [command, "--help"])
     with pytest.raises(SystemExit, match="0"):
-        importlib.import_module(command).main()
+        runpy.run_path(f"{command.replace('.', '/')}.py", run_name="__main__")
     assert "--data DIR" in (printed := capsys.readouterr().out) and "assets/data" in printed

@@ -22,7 +22,7 @@ import models
 from models.extras import MODULES
 from tests.browser import answering, free_ports
 from tests.environments import normalised, run, with_wheel
-from tools.wheel import contents
+from tools import wheel_files
 
 EXTRAS = ("", "hf", "figures", "notebook", "study")
 # expression -> the extra that it needs
@@ -102,7 +102,7 @@ def test_every_imported_package_is_required(root: Path):
     lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
     declared = {normalised(Requirement(line).name) for line in lines}
     distributions = packages_distributions()
-    ours = {*contents.PACKAGES, "attention_lab"}
+    ours = {*wheel_files.PACKAGES, "attention_lab"}
     for path in (path for package in ours for path in (root / package).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             imported = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else \

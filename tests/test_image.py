@@ -19,7 +19,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import models
 from app.state.lab_state import PAGES, default_model
-from benchmarks.load.client import exceptions, header, open_link
+from benchmarks.load.visitors import exceptions, header, open_link
 from components import library
 from tests.app.test_route import blocks
 from tests.browser import answering, free_ports

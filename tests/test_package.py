@@ -15,9 +15,8 @@ from attention_lab.__main__ import STUDIES
 from models.catalogue import steps
 from models.storage.checkpoint import CHECKPOINTS, digest
 from tests.environments import built, run, with_wheel
-from tools import notebooks
-from tools.wheel import contents
-from tools.wheel.rewriting import rewritten
+from tools import notebooks, wheel_files
+from tools.wheel_files import rewritten
 
 ROOT = Path(__file__).parents[1]
 MOST_BYTES = 40_000_000
@@ -84,7 +83,7 @@ def test_the_wheel_is_small_and_complete(wheel: Path):
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else \
                 [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for module in modules:
-                assert module.partition(".")[0] not in contents.PACKAGES, (name, module)
+                assert module.partition(".")[0] not in wheel_files.PACKAGES, (name, module)
                 assert not module.startswith("attention_lab") or module in known | packages, (name, module)
 
 
@@ -96,7 +95,7 @@ def test_every_data_set_that_is_packaged_has_its_licence(wheel: Path):
             source = file.read(f"attention_lab/assets/data/{folder}/SOURCE.txt").decode()
             assert re.search(r"^Licence: ", source, re.MULTILINE)
             has_texts = any(f"/data/{folder}/" in name and name.endswith(".gz") for name in names)
-            assert has_texts == (folder in contents.DATA)
+            assert has_texts == (folder in wheel_files.DATA)
             if has_texts:
                 assert re.search(r"^Licence: CC(0| BY) ", source, re.MULTILINE)
                 assert f"attention_lab/assets/data/{folder}/LICENSE.txt" in names

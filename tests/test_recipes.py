@@ -263,8 +263,8 @@ CLAIM = {
 from models.messages import message
 from studies.claims.evidence import Evidence
 from studies.claims.contrast import decide
-from studies.claims.statement import Claim
-from studies.claims.statement_file import stated
+from studies.claims import Claim
+from studies.claims import stated
 from studies.claims.verdict import Estimate
 
 
@@ -284,7 +284,7 @@ basis = "our own question"
 contrast = "Perplexity of random above that of softmax"
 margin = 1
 ''',
-    "studies/claims/statement.py": instead('"disagreement", "gated")', '"disagreement", "gated", "toy")'),
+    "studies/claims/__init__.py": instead('"disagreement", "gated")', '"disagreement", "gated", "toy")'),
 }
 
 

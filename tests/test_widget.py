@@ -20,8 +20,8 @@ from models import HeadPlan, Lab
 from models.errors import InputError
 from models.trace import divergence
 from tests import browser
-from widget import fallback, script
-from widget.widget import HeadsWidget
+from widget import fallback
+from widget.widget import HeadsWidget, script, style
 
 TEXT = "Once upon a time <b>Tom"
 PLAN = HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.5).gate("self", 2, 2, 0.0)
@@ -185,7 +185,7 @@ def test_a_picture_has_the_colours_of_the_scale():
 
 
 def test_the_script_asks_no_other_site():
-    code = script.source()
+    code = script()
     assert "innerHTML" not in code and not re.findall(r"""(?:from|import\(|fetch\()\s*['"`]http""", code)
 
 
@@ -233,10 +233,10 @@ def begin(page: Page, widget: HeadsWidget, monkeypatch: pytest.MonkeyPatch) -> l
     messages: list[str] = []
     page.expose_function("sent", lambda text: messages.append(text))
     page.set_content(PAGE)
-    page.add_style_tag(content=script.style())
+    page.add_style_tag(content=style())
     page.wait_for_function("Boolean(window.begin)")
     give(page, widget)
-    page.evaluate("code => window.begin(code)", script.source())
+    page.evaluate("code => window.begin(code)", script())
     return messages
 
 

@@ -20,7 +20,7 @@ from babel.messages.pofile import write_po
 from app.markdown import blocks
 from app.state.lessons import lesson_files
 from app.texts import ENGLISH, FOLDER, LANGUAGES, catalogue
-from studies.claims.statement_file import TEXTS
+from studies.claims import TEXTS
 
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER = "browser"  # the area of texts in JavaScript

@@ -1,4 +1,4 @@
-"""HeadsWidget: an anywidget with the Lab of one or more models, computed by the kernel.
+"""HeadsWidget: an anywidget with the Lab of one or more models, computed by the kernel, and its JavaScript and style.
 
     widget = attention_lab.show(lab, "Once upon a time")
     widget.plan                                       # the interventions by clicks and keys; may be set
@@ -7,26 +7,60 @@
 
 from __future__ import annotations
 
+import functools
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
 
+from app import texts
 from app.content import picture, tools
 from app.content.heads import usable
+from app.content.tools import TOOLS
 from app.content.view import View
 from app.state.pages.selection import Selection
 from components import channel
 from components.channel import Channel
-from components.mounting import Part, answer
+from components.colours import COLOURS
+from components.library.bundle import bundle
+from components.mounting import FOLDER as COMPONENTS
+from components.mounting import Part, answer, styles
 from components.payload import pack
 from models import HeadPlan, Lab, Trace
 from models.kind import TARGET, largest_shape, policies_of
 from models.prompt import Prompt
-from widget import fallback, script
+from widget import fallback
 from widget.state import Choices
+
+FOLDER = Path(__file__).parent
+# The sizes of the Lab follow the cell, which is narrower than the window. A bar fixed to the window would hide cells.
+FRAME = """
+:host { container-type: inline-size }
+.root .lab { padding-bottom: 8px }
+.root .phone-bar { position: static }
+"""
+
+
+@functools.cache
+def script() -> str:
+    """Returns the module for anywidget, whose default export has `render`. The module sends no network requests."""
+    sheet = re.sub(r"@media (?=(?:(?:and )?\((?:max|min)-width: \d+px\) )+\{)", "@container ", styles()["lab"]) + FRAME
+    data = {"colours": COLOURS, "texts": {}, "glossary": texts.glossary(), "styles": {"lab": sheet}, "embedded": True}
+    drawings = [path for path in sorted((COMPONENTS / "lab" / "tools").glob("*.js")) if path.stem in TOOLS]
+    return f"{bundle(FOLDER / 'widget.js', drawings)}\nentry.start({json.dumps(data)});\n" \
+           "export default { render: entry.render };\n"
+
+
+@functools.cache
+def style() -> str:
+    """Returns the style sheet of the widget's frame."""
+    return (FOLDER / "widget.css").read_text("utf-8")
+
 
 Pair = tuple[Trace, Trace]  # the baseline trace and the trace under the plan
 
@@ -91,7 +125,7 @@ class HeadsWidget(anywidget.AnyWidget):
     _parts: Any = traitlets.List().tag(sync=True)  # per model: key and payload of its Lab
 
     def __init__(self, labs: Sequence[Lab], text: str, plan: HeadPlan = HeadPlan()) -> None:
-        self._esm, self._css = script.source(), script.style()
+        self._esm, self._css = script(), style()
         self.labs = tuple(labs)
         self._shape = largest_shape(lab.shape for lab in self.labs)
         self._channel = Channel()

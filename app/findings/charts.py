@@ -9,9 +9,7 @@ from app.findings.links import place
 from app.panels.measured.lengths import QUANTITIES, TRAINED, Curve, curves_of
 from app.texts import N_, _
 from components.figure import Spec, spec_of
-from figures.curves import claims as claim_charts
-from figures.curves.constants import WAYS, drop_curves, task_curves
-from figures.curves.lengths import length_curves
+from figures.curves import WAYS, dots, drop_curves, learning_curves, length_curves, seed_lines, task_curves
 from figures.lines import Panel, Point, Series
 from models import catalogue
 from models.errors import CheckpointError
@@ -69,11 +67,11 @@ def chart_spec(chart: Chart, learning: bool = False) -> Spec:
     rule = None if chart.rule is None else (chart.rule[0], _(chart.rule[1]))
     percent, title = chart.form.endswith("%"), _(chart.title)
     if chart.kind == "dots":
-        return spec_of(claim_charts.dots.spec(chart.points, title, rule, percent, words))
+        return spec_of(dots.spec(chart.points, title, rule, percent, words))
     styles = {name: series.style(name) for name in {point["name"] for point in chart.points}}
     if learning:
-        return spec_of(claim_charts.learning_curves.spec(chart.points, title, _(chart.across), styles, words))
-    return spec_of(claim_charts.seed_lines.spec(chart.points, title, _(chart.across), styles, rule, percent,
+        return spec_of(learning_curves.spec(chart.points, title, _(chart.across), styles, words))
+    return spec_of(seed_lines.spec(chart.points, title, _(chart.across), styles, rule, percent,
                                                 chart.kind == "scatter", words))
 
 

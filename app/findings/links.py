@@ -4,12 +4,12 @@ from urllib.parse import urlencode
 
 from app import texts
 from app.state.lab_state import CLAIMS, LAB
-from studies.claims import statement_file
+from studies import claims
 
 
 def place(key: str) -> list[str]:
     """Returns the model, the tool, and the models beside it of a statement; empty without a place in the Lab."""
-    return (statement_file.entry(key).get("lab", "") if key in CLAIMS and "-" in key else "").split()
+    return (claims.entry(key).get("lab", "") if key in CLAIMS and "-" in key else "").split()
 
 
 def query(key: str) -> str:

@@ -14,7 +14,7 @@ from app.state.lab_state import MATRIX, LabState
 from app.texts import _
 from components.mounting import Part
 from studies import claims
-from studies.claims import WORDS, Claim, Statement, verdict_file
+from studies.claims import WORDS, Claim, Statement
 
 
 def page() -> None:
@@ -40,7 +40,7 @@ def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
 
 def _stamp() -> int:
     """Returns a number that changes with verdicts.json; 0 while the file is missing."""
-    path = verdict_file.VERDICTS
+    path = claims.VERDICTS
     return path.stat().st_mtime_ns if path.exists() else 0
 
 

@@ -19,7 +19,7 @@ from models.generate.decoding import Sampling
 from models.kind import Shape
 from models.plan import HeadPlan
 from models.storage.checkpoint import CheckpointError
-from studies.claims import KEYS, statement_file
+from studies.claims import KEYS, statement_keys
 
 DEFAULT_MODEL = "stories-selective"
 START = "start"  # key of the start page, which a new visitor sees first
@@ -29,7 +29,7 @@ TEACHERS = "teachers"  # key of the page for teachers; the page Lessons has a li
 PAGES = {LAB: N_("Lab"), TRAINING: N_("Training"), "lessons": N_("Lessons"), "results": N_("Findings"),
          "yours": N_("Models"), "about": N_("Guide"), START: N_("Start"), TEACHERS: N_("For teachers")}
 MATRIX = "trained"  # key of the matrix of small trainings in Findings
-CLAIMS = (*KEYS, *statement_file.keys(), MATRIX)  # a link names a claim, one of its statements, or the matrix
+CLAIMS = (*KEYS, *statement_keys(), MATRIX)  # a link names a claim, one of its statements, or the matrix
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 SHOWN = "shown"  # value of LabState.answer if the visitor displayed the right answer without guessing
 LAST = -1  # value of LabState.prediction for the last prediction of the text

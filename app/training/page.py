@@ -17,10 +17,9 @@ from app.texts import _, spelt
 from app.training import events, runs
 from components.mounting import Content, Part
 from learning.loop import HELD_OUT, SOME, baseline
-from learning.reader import READERS
 from learning.recipe import ATTENTION, MAX_HEADS, MAX_LAYERS, MAX_SEED, Recipe
 from learning.runner import DONE, RUNNING, WAITING
-from learning.tasks import TASKS
+from learning.tasks import READERS, TASKS
 from models.kind import SELF
 from models.nets.attention import TYPES
 

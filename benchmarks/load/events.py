@@ -19,10 +19,18 @@ from typing import Any
 import httpx2
 import websockets
 
-from benchmarks.load.client import connected, cookie, header, open_link
-from benchmarks.load.process import cpu_seconds, server_of
 from benchmarks.load.soak import hosted, replicas
-from benchmarks.load.visitors import WORDS, queries, summary
+from benchmarks.load.visitors import (
+    WORDS,
+    connected,
+    cookie,
+    cpu_seconds,
+    header,
+    open_link,
+    queries,
+    server_of,
+    summary,
+)
 from components.payload import unpack
 from tests.browser import serve
 

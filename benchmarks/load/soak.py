@@ -30,8 +30,7 @@ import httpx2
 import websockets
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks.load.client import PATIENCE, connected, exceptions, header, open_link
-from benchmarks.load.visitors import links
+from benchmarks.load.visitors import PATIENCE, connected, exceptions, header, links, open_link
 from tests.browser import ROOT, wait
 
 SETTLED = 300.0  # seconds after which memory may grow by at most GROWTH

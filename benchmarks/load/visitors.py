@@ -1,17 +1,68 @@
-"""Links that simulated visitors open, and the time of an opened link.
+"""Simulated visitors: a session over Streamlit's websocket, as a browser opens it, its links, and the server's process.
 
 A link is the most expensive action: it needs a whole run of the script, and a forward pass unless the result is cached.
 """
 
+import asyncio
+import os
 import random
+import subprocess
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.typing import Origin, Subprotocol
+
 from app.state.lab_state import FIRST_PAGE, PAGES
 from app.state.link import query_of, read_query
-from benchmarks.load.client import exceptions, open_link
+from components.payload import unpack
 from models import catalogue
+
+# Statuses of a complete run. A run that was interrupted by the next run has no complete response.
+FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
+PATIENCE = 60.0  # seconds within which the next message of a response must arrive
+
+
+def connected(address: str, **settings: Any) -> websockets.connect:
+    """Returns a context manager that opens a websocket; `settings` are those of websockets.connect."""
+    return websockets.connect(address.replace("http", "ws", 1) + "/_stcore/stream", max_size=None,
+                              subprotocols=[Subprotocol("streamlit")], origin=Origin(address), **settings)
+
+
+def cookie(socket: Any) -> dict[str, str]:
+    """Returns the header with the cookie by which a balancer finds the replica of a session."""
+    return {"Cookie": socket.response.headers.get("Set-Cookie", "").split(";")[0]}
+
+
+async def open_link(socket: Any, query: str, patience: float = PATIENCE) -> list[ForwardMsg]:
+    """Opens a link in a session, and returns the messages of the run, which is complete."""
+    message = BackMsg()
+    message.rerun_script.query_string = query
+    message.rerun_script.is_history_navigation = True
+    await socket.send(message.SerializeToString())
+    messages: list[ForwardMsg] = []
+    while not messages or not messages[-1].HasField("script_finished") or messages[-1].script_finished not in FINISHED:
+        messages.append(ForwardMsg.FromString(await asyncio.wait_for(socket.recv(), patience)))
+    return messages
+
+
+def exceptions(messages: Sequence[ForwardMsg]) -> list[str]:
+    """Returns the exceptions on a page."""
+    elements = [message.delta.new_element for message in messages]
+    return [element.exception.message[:120] for element in elements if element.HasField("exception")]
+
+
+def header(messages: Sequence[ForwardMsg], component: str) -> dict[str, Any]:
+    """Returns the header of the last payload of a component; empty without one."""
+    sent = [message.delta.new_element.bidi_component for message in messages]
+    packed = [each.bytes for each in sent if each.component_name.endswith(f"attention_lab_{component}") and each.bytes]
+    return unpack(packed[-1])[0] if packed else {}
+
 
 WORDS = ["once", "upon", "time", "there", "was", "little", "dragon", "girl", "king", "who", "said", "to", "the", "old",
          "dog", "in", "forest", "and", "ran", "away", "home"]
@@ -65,3 +116,24 @@ async def act(socket: Any, query: str) -> tuple[float, list[str]]:
     began = time.perf_counter()
     messages = await open_link(socket, query)
     return (time.perf_counter() - began) * 1e3, exceptions(messages)
+
+
+TICKS = os.sysconf("SC_CLK_TCK")  # ticks of the processor's clock per second
+
+
+def server_of(address: str) -> int:
+    """Returns the id of the process that serves an address of `tests.browser.serve`."""
+    port = address.rsplit(":", 1)[1]
+    process = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
+    return int(process.stdout.split()[0])
+
+
+def cpu_seconds(process: int) -> float:
+    """Returns the CPU seconds of a process over all threads."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def resident(process: int, what: str = "VmRSS") -> int:
+    """Returns a value of /proc/PID/status in bytes."""
+    return int(Path(f"/proc/{process}/status").read_text().split(f"{what}:")[1].split()[0]) * 1024

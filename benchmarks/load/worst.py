@@ -14,10 +14,8 @@ from urllib.parse import urlencode
 import httpx2
 
 import models
-from benchmarks.load.client import exceptions, header, open_link
-from benchmarks.load.process import resident, server_of
 from benchmarks.load.soak import Record, Visitor
-from benchmarks.load.visitors import WORDS
+from benchmarks.load.visitors import WORDS, exceptions, header, open_link, resident, server_of
 from models import catalogue
 from tests.browser import serve
 

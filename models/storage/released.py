@@ -1,7 +1,7 @@
 """Locates the files of a released model: in this installation, in a folder, or in a repository of the Hub.
 
 A Git clone contains all released models. The wheel contains some of the models, and in `released.json` the SHA-256 of
-every file of all released models (written by tools/wheel/). ATTENTION_LAB_MODELS is the location of the other models:
+every file of all released models (by tools/wheel_files.py). ATTENTION_LAB_MODELS is the location of the other models:
 
     ATTENTION_LAB_MODELS=~/attention-lab/models/checkpoints      # a folder with a folder for each model
     ATTENTION_LAB_MODELS=ORG/NAME@COMMIT                         # a Hub repository at a commit of 40 hexadecimal digits

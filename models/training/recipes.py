@@ -152,7 +152,7 @@ SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800,
 
 
 def short_recipe(name: str) -> Recipe:
-    """Returns the shorter recipe of the trainings that only measure the spread over seeds (studies/seeds)."""
+    """Returns the shorter recipe of the trainings that only measure the spread over seeds (studies/seeds.py)."""
     return replace(RECIPES[name], steps=SHORT[FAMILIES[name]])
 
 

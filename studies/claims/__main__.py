@@ -14,7 +14,7 @@ import textwrap
 
 from models.storage.checkpoint import CheckpointError, write_json
 from models.storage.datasets import add_folder_options
-from studies.claims import Claim, verdict_file
+from studies.claims import Claim, write
 from studies.claims.evidence import CLAIMS
 from studies.store import MEASUREMENTS
 
@@ -39,7 +39,7 @@ def main() -> None:
     except (CheckpointError, FileNotFoundError) as error:
         parser.error(str(error))
     if arguments.write:
-        verdict_file.write(claims)
+        write(claims)
     for claim in claims:
         print(described(claim))
 

@@ -15,26 +15,12 @@ from scipy import stats
 
 from models.errors import broken
 from models.messages import N_, listed, message
-from studies import per_text
-from studies.bootstrap import error
+from studies import claims, per_text
+from studies.claims import BUILT, FADES, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, Chart, Statement, Verdict
 from studies.claims.evidence import Evidence, Metric
-from studies.claims.statement import (
-    BUILT,
-    FADES,
-    FAILS,
-    HOLDS,
-    MISSING,
-    ONCE,
-    OPEN,
-    SMALL,
-    Chart,
-    Statement,
-    Verdict,
-    with_unit,
-)
-from studies.claims.statement_file import entry, stated
 from studies.claims.stored_text import Table
 from studies.claims.verdict import FEWEST, LEVEL, UNKNOWN, Check, Estimate, Samples, deciding, holm, table_of_parts
+from studies.per_text import error
 
 POCOCK = (0.05, 0.0304, 0.0232, 0.0194)  # one-sided nominal level of each of 1 to 4 looks, 5% together (Pocock 1977)
 
@@ -55,7 +41,7 @@ def word_of(estimate: Estimate, margin: float | None, limit: float | None, looks
 
 def decide(key: str, estimate: Estimate | None, checks: Sequence[Check]) -> Verdict:
     """Returns the verdict of a statement before the correction for all statements; `checks` are its other parts."""
-    own = entry(key)
+    own = claims.entry(key)
     parts = table_of_parts(checks)
     if own.get("construction"):
         missing = any(check.outcome == UNKNOWN for check in checks)
@@ -98,7 +84,7 @@ def decide(key: str, estimate: Estimate | None, checks: Sequence[Check]) -> Verd
 def judged(key: str, ours: str, estimate: Estimate | None, checks: Sequence[Check], table: Table, chart: Chart | None,
            command: str, **values: Any) -> Statement:
     """Returns a statement with its verdict; the arguments are those of `decide` and `stated`."""
-    return stated(key, ours, decide(key, estimate, checks), table, chart, command, **values)
+    return claims.stated(key, ours, decide(key, estimate, checks), table, chart, command, **values)
 
 
 def natural(own: Mapping[str, Any], name: str) -> float | None:
@@ -117,7 +103,7 @@ def _scaled(value: float, own: Mapping[str, object]) -> float:
 
 def shown(value: float, own: Mapping[str, object]) -> str:
     """Returns the value with its unit."""
-    return with_unit(f"{_scaled(value, own):.3g}", message(str(own.get("unit", ""))))
+    return claims.with_unit(f"{_scaled(value, own):.3g}", message(str(own.get("unit", ""))))
 
 
 def trainings_needed(estimate: Estimate, margin: float | None, limit: float | None, looks: int) -> int:

@@ -20,8 +20,8 @@ from models.messages import message
 from models.storage import checkpoint
 from models.training.recipes import is_current
 from studies import per_text, store
-from studies.bootstrap import error
 from studies.claims.verdict import FEWEST, Check, Samples, below, below_in_texts, deciding
+from studies.per_text import error
 from studies.seeds import FULL, SEEDS, that_count
 
 CLAIMS = "claims.json"  # the file that `python -m studies.claims all` writes

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from models.messages import N_, listed, message, plural_message
-from studies.claims.statement import Chart
+from studies.claims import Chart
 from studies.claims.verdict import Samples, deciding, differences, of_values
 
 SOURCE = N_("source")

@@ -21,7 +21,7 @@ from numpy import ndarray
 from scipy import optimize, special, stats
 
 from models.messages import N_, message
-from studies.bootstrap import chances_of_mean, limits_of_mean
+from studies.per_text import chances_of_mean, limits_of_mean
 
 YES, NO, UNCLEAR, UNKNOWN = "yes", "no", "unclear", "unknown"
 

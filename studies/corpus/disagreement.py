@@ -21,9 +21,9 @@ from models.loading import load
 from models.nets.disagreement import TERMS
 from models.storage.datasets import DATA
 from models.tasks.base import Task
-from studies.bootstrap import error
 from studies.command import Option, study
 from studies.corpus.heads import sentences_of
+from studies.per_text import error
 
 SENTENCES = 200
 
@@ -50,11 +50,6 @@ def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any
     return measurement
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
+if __name__ == "__main__":
     study("disagreement", __doc__, [name for name in names() if name not in names_of("assignment")], load, _study,
           [Option("sentences", SENTENCES, "of the treebank")])
-
-
-if __name__ == "__main__":
-    main()

@@ -82,10 +82,5 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
     return {"count": len(texts), "texts": [texts[i] for i in used], "heads": heads}
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
-    study("examples", __doc__, names(), load, measure, [Option("texts", TEXTS, "held-out texts")])
-
-
 if __name__ == "__main__":
-    main()
+    study("examples", __doc__, names(), load, measure, [Option("texts", TEXTS, "held-out texts")])

@@ -169,12 +169,7 @@ def _even(text: str) -> int:
     return number
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
+if __name__ == "__main__":
     study("memory", __doc__, names_of("stories"), own, _study, [
         Option("windows", None, f"that are reported, half of books; even; by default {WINDOWS}, of longer ones fewer",
                _even)])
-
-
-if __name__ == "__main__":
-    main()

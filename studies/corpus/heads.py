@@ -207,11 +207,6 @@ def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any
     return measurement
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
+if __name__ == "__main__":
     study("heads", __doc__, [name for name in names() if name not in names_of("assignment")], load, _study,
           [Option("sentences", SENTENCES, "of the treebank")])
-
-
-if __name__ == "__main__":
-    main()

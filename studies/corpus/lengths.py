@@ -31,8 +31,8 @@ from models.tasks.base import Task, evenly
 from models.tasks.masked import TEST_SEED as MASKED_SEED
 from models.tasks.masked import MaskedCorpus, hide
 from models.trace import row_entropy
-from studies.bootstrap import error
 from studies.command import study
+from studies.per_text import error
 
 CAPTURED = 8_192  # number of tokens whose attention patterns are evaluated
 
@@ -140,11 +140,6 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
     return {"trained_length": lab.trained_length, "readings": _readings(lab, task)}
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
-    study("length", __doc__, names(), own, _study)
-
-
 def _readings(lab: StackLab, task: Task) -> dict[str, dict[str, Any]]:
     """Returns policy -> length -> result of `measure`."""
     from tqdm import tqdm  # pages, which compute single readings, do without it
@@ -158,4 +153,4 @@ def _readings(lab: StackLab, task: Task) -> dict[str, dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    main()
+    study("length", __doc__, names(), own, _study)

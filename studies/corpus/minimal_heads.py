@@ -120,13 +120,8 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
             "results": results}
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
+if __name__ == "__main__":
     study("needs", __doc__, names_of("stories"), own, _study, [
         Option("texts", TEXTS, "half of books and half of stories"),
         Option("tokens", TOKENS, "of each, BOS included"),
         Option("bound", minimal_heads.BOUND, "nats of KL that the answer may have", float)])
-
-
-if __name__ == "__main__":
-    main()

@@ -150,11 +150,6 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
             "necessary": necessary(without, random_shares, len(tested))}
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
+if __name__ == "__main__":
     study("patching", __doc__, [name for name in names() if name.startswith(("assignment-", "translation-"))], load,
           measure, [Option("texts", TEXTS, "pairs for naming, and as many for removal")])
-
-
-if __name__ == "__main__":
-    main()

@@ -46,8 +46,8 @@ from models.tasks.pairs import BEAM
 from models.tasks.text_scores import bleu
 from models.tasks.translation import TranslationMetric
 from studies import held_out, store
-from studies.bootstrap import error
 from studies.command import Option, study
+from studies.per_text import error
 
 ALL = "all"  # name of the scope with all heads
 DRAWS = 5
@@ -240,13 +240,8 @@ def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any
                     arguments.sentences)
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
+if __name__ == "__main__":
     study("pruning", __doc__, [name for name in names() if name not in names_of("assignment")], load, _study, [
         Option("minutes", MINUTES, "of each model", float, repeats=False),
         Option("tokens", held_out.TOKENS, "of test texts, about"),
         Option("sentences", SENTENCES, "that BLEU is measured on")])
-
-
-if __name__ == "__main__":
-    main()

@@ -113,10 +113,5 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
     return measurement
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
-    study("sink", __doc__, names_of("stories"), own, _study)
-
-
 if __name__ == "__main__":
-    main()
+    study("sink", __doc__, names_of("stories"), own, _study)

@@ -83,10 +83,5 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
     return measure(lab.model, task.reader.labels, functional.pad(targets, (1, -1), value=0))
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
-    study("pieces", __doc__, [name for name in names_of("stories") if find(name).selects], own, _study)
-
-
 if __name__ == "__main__":
-    main()
+    study("pieces", __doc__, [name for name in names_of("stories") if find(name).selects], own, _study)

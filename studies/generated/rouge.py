@@ -34,10 +34,5 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
     return {**means, **conversations, "texts": [round(float(score), 2) for score in scores["rougeL"]]}
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
-    study("rouge", __doc__, [name for name in names() if name.startswith(FAMILIES)], load, measure)
-
-
 if __name__ == "__main__":
-    main()
+    study("rouge", __doc__, [name for name in names() if name.startswith(FAMILIES)], load, measure)

@@ -78,10 +78,5 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
     return {"bleu": round(float(values.mean()), DECIMALS), "sentence_bleu": values.tolist()}
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
-    study("sentences", __doc__, names_of("translation"), load, measure)
-
-
 if __name__ == "__main__":
-    main()
+    study("sentences", __doc__, names_of("translation"), load, measure)

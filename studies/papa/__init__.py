@@ -7,16 +7,12 @@ task on a fixed grid, heads become constant in a learned order, and for each num
 read all layers, are trained on the frozen model. Every number has two controls: the score with all heads
 pruned, and the score of a constant answer. The files, in the order of the data:
 
-    tasks/corpora.py     texts with words and labels
+    tasks/corpora.py     texts with words and labels; accuracy, F1 of spans, Matthews correlation
     tasks/token_ids.py   the texts as token ids of one model
-    tasks/scores.py      accuracy, F1 of spans, Matthews correlation
-    constants.py         constant matrices, and the interventions of a plan
-    features.py          hidden states of all layers, cached on disk within a limit
+    features.py          constant matrices, interventions of a plan, and hidden states of all layers, cached on disk
     probes.py            the probes and their training
-    order.py             the order of the heads: lambda
     probe_modes.py       conditions: learned order, random order, pruned
-    study.py             one task of one model
+    study.py             one task of one model, and the order of its heads: lambda
     results.py           the measured numbers, as pages and claims read them
-    shipped.py           the released probes
-    prompt_study.py      a typed text under the released probes
+    shipped.py           the released probes, and a typed text under them
 """

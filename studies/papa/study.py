@@ -1,6 +1,13 @@
 """One task of one model: constant matrices, the order of the heads, and probes for each condition and seed.
 
-Every result is stored as soon as it exists, so that an interrupted study resumes where it stopped.
+Every result is stored as soon as it exists, so that an interrupted study resumes where it stopped. The order of the
+heads is one learned number per head, lambda (PAPA's --sort_calculating):
+
+    A = sigmoid(lambda) * A_dynamic + (1 - sigmoid(lambda)) * C
+
+Lambda starts at 0. Heads become constant in ascending order of lambda, over all layers. The source trains lambda and
+the probe for 15 epochs at 2e-5. Here the probe starts as the trained probe of the unmodified model, and lambda has a
+separate learning rate, so that two epochs are enough.
 """
 
 import json
@@ -11,20 +18,50 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from models.capabilities import HasStates
+from models.generate.decoding import generator
 from models.lab import Lab
 from models.plan import Address, HeadPlan
 from models.storage.checkpoint import write_json
 from models.storage.datasets import DATA
-from studies.papa import order, probes
-from studies.papa.constants import ConstantMatrices, MeanAttention
-from studies.papa.features import Cache, features
+from studies.papa import probes
+from studies.papa.features import Cache, ConstantMatrices, MeanAttention, features
 from studies.papa.probe_modes import LEARNED, Condition, plan_of
-from studies.papa.tasks.corpora import CORPORA, Data, data_of
-from studies.papa.tasks.scores import score
+from studies.papa.probes import Probe
+from studies.papa.tasks.corpora import CORPORA, Data, data_of, score
 from studies.papa.tasks.token_ids import GRID, Texts, texts_of
+
+EPOCHS, SIZE = 2, 16  # number of epochs in which lambda is learned, and texts per step
+RATE, PROBE_RATE = 0.03, 1e-3
+STREAM = 150
+
+
+def learn_lambda(lab: Lab, texts: Texts, labels: Sequence[str], matrices: Tensor, probe: Probe) -> Tensor:
+    """Returns lambda (L, H), which is trained together with a copy of the probe."""
+    kind, constants = lab.kinds[0], ConstantMatrices(lab, matrices)
+    weight = torch.zeros(kind.layers, kind.heads, requires_grad=True)
+    probe, numbers = probes.trainable_copy(probe), probes.label_indices(texts, labels)
+    optimiser = torch.optim.Adam([{"params": [weight], "lr": RATE},
+                                  {"params": list(probe.parameters()), "lr": PROBE_RATE}])
+    for epoch in range(EPOCHS):
+        for batch in texts.shuffled(SIZE, generator(STREAM, epoch)):
+            share = weight.sigmoid()
+            states = [HasStates.of(lab).states(ids, constants.mixed(share, ids.shape[1])) for _chosen, ids in batch]
+            loss = probes.batch_loss(probe, states, lab, texts, batch, numbers)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    return weight.detach()
+
+
+def sorted_heads(lab: Lab, weight: Tensor) -> list[Address]:
+    """Returns the addresses of all heads in ascending order of lambda; `weight` is (L, H)."""
+    addresses = lab.kinds[0].addresses
+    return [addresses[i] for i in weight.flatten().argsort(stable=True).tolist()]
 
 
 def check(lab: Lab) -> None:
@@ -77,7 +114,7 @@ class TaskStudy:
     def _resumed(self, data: Data) -> dict[str, Any]:
         """Returns the stored results if they have the same settings, or empty ones."""
         empty = {"settings": {"weights": self.lab.fingerprint, "share": self.share, "train": len(data.train),
-                              "test": len(data.test), "grid": GRID, "lambda_epochs": order.EPOCHS}
+                              "test": len(data.test), "grid": GRID, "lambda_epochs": EPOCHS}
                  | probe_settings(self.corpus.by_word),
                  "metric": self.corpus.metric, "labels": list(self.labels),
                  "train": len(self.train.ids), "test": len(self.test.ids),
@@ -127,9 +164,9 @@ class TaskStudy:
         """Learns the order of the heads from the training texts."""
         values = self.cache.get(self._cache_key(HeadPlan(), "train"), lambda: features(self.lab, self.train))
         matrices = load_file(self._constants)["constant"]
-        weight = order.learn_lambda(self.lab, self.train, self.labels, matrices, self._trained(values, 0))
+        weight = learn_lambda(self.lab, self.train, self.labels, matrices, self._trained(values, 0))
         self.done["lambda"] = [[round(value, 4) for value in row] for row in weight.tolist()]
-        self.done["order"] = order.sorted_heads(self.lab, weight)
+        self.done["order"] = sorted_heads(self.lab, weight)
 
     def _features(self, plan: HeadPlan) -> tuple[Tensor, Tensor]:
         constants = ConstantMatrices(self.lab, load_file(self._constants)["constant"])

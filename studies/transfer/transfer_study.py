@@ -32,12 +32,10 @@ from models.storage.checkpoint import read_json, write_json
 from models.storage.datasets import DATA, add_folder_options
 from studies import encoders, store
 from studies.papa import probes
-from studies.papa.constants import ConstantMatrices
-from studies.papa.features import features
+from studies.papa.features import ConstantMatrices, features
 from studies.papa.probes import Probe
 from studies.papa.study import constant_answer, probe_settings
-from studies.papa.tasks.corpora import CORPORA, data_of
-from studies.papa.tasks.scores import score
+from studies.papa.tasks.corpora import CORPORA, data_of, score
 from studies.papa.tasks.token_ids import GRID, Texts, texts_of
 
 KIND = "transfer"

@@ -32,7 +32,7 @@ from models.storage.datasets import files
 from models.tasks.base import Task
 from models.tasks.stories import StoriesReader
 from studies.command import Option, study
-from studies.zero_shot.sequences import Ids, log_probabilities
+from studies.zero_shot import Ids, log_probabilities
 
 FILE = "blimp/blimp.jsonl.gz"
 PAIRS = 100  # number of pairs used per paradigm, evenly spaced among its 1,000
@@ -86,11 +86,6 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
     return {"cpu_seconds": round(seconds)} | measurement
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
+if __name__ == "__main__":
     study("blimp", __doc__, names_of("stories"), own, _study,
           [Option("pairs", PAIRS, "of each paradigm")])
-
-
-if __name__ == "__main__":
-    main()

@@ -34,7 +34,7 @@ from models.storage.datasets import files
 from models.tasks.base import Task
 from models.tasks.stories import StoriesReader
 from studies.command import Option, study
-from studies.zero_shot.sequences import Ids, log_probabilities
+from studies.zero_shot import Ids, log_probabilities
 
 SETS = ("tinystories_next_sentence", "hellaswag_activitynet")
 ENDINGS = 4
@@ -94,11 +94,6 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
     return {"cpu_seconds": round(time.process_time() - began), "sets": sets}
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
+if __name__ == "__main__":
     study("choices", __doc__, names_of("stories"), own, _study,
           [Option("items", None, "of each data set, from its beginning; all if left out")])
-
-
-if __name__ == "__main__":
-    main()

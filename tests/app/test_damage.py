@@ -13,8 +13,7 @@ from app.server import caches
 from models import catalogue, loading
 from models.storage import checkpoint
 from models.tasks import stories
-from studies import seeds, store
-from studies.claims import verdict_file
+from studies import claims, seeds, store
 from tests.app.test_pages import all_sent, opened, sent
 
 DAMAGED, SOUND = "stories-selective", "stories-softmax"
@@ -36,8 +35,8 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(store, "MEASUREMENTS", root / "studies" / "measurements")
     monkeypatch.setattr(seeds, "SEEDS", root / "studies" / "seed_metrics")
     (root / "studies" / "claims").mkdir()
-    shutil.copy(verdict_file.VERDICTS, root / "studies" / "claims")
-    monkeypatch.setattr(verdict_file, "VERDICTS", root / "studies" / "claims" / verdict_file.VERDICTS.name)
+    shutil.copy(claims.VERDICTS, root / "studies" / "claims")
+    monkeypatch.setattr(claims, "VERDICTS", root / "studies" / "claims" / claims.VERDICTS.name)
     monkeypatch.setattr(stories, "TOKENIZER", root / "tasks" / stories.TOKENIZER.name)
     loaded = loading._held
     monkeypatch.setattr(loading, "_held", OrderedDict())

@@ -21,7 +21,7 @@ from app.state.visit import Visit
 from app.training import page as training_page
 from learning import recorded
 from models import catalogue
-from studies.claims import KEYS, MISSING, WORDS, Chart, Claim, Statement, Verdict, read, statement_file
+from studies.claims import KEYS, MISSING, WORDS, Chart, Claim, Statement, Verdict, read, statement_keys
 from studies.claims.evidence import Evidence
 from studies.claims.judge import judge
 from studies.papa.probe_modes import LEARNED
@@ -112,7 +112,7 @@ def test_a_link_names_a_statement_or_its_claim():
         assert read_query(dict(parse_qsl(query_of(state))))[0] == state
         old, problems = read_query({"page": "results", "claim": claim.key})
         assert not problems and header(old.claim)["open"]["key"].startswith(f"{claim.key}-")
-    assert statement_file.keys() == sorted(EVERY)
+    assert statement_keys() == sorted(EVERY)
 
 
 def test_events_open_statements_and_forged_ones_change_nothing():

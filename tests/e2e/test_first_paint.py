@@ -95,7 +95,7 @@ def test_a_page_without_the_style_or_with_an_older_one_gets_it(browser: Browser,
 
 
 def test_the_floor_of_the_benchmarks_is_drawn(browser: Browser):
-    with serve("benchmarks/browser/floor_app.py") as floor:
+    with serve("benchmarks/floor_app.py") as floor:
         page = browser.new_page()
         page.goto(floor)
         page.locator('.tile[tabindex="0"]').wait_for()

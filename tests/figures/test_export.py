@@ -10,7 +10,7 @@ import vl_convert
 
 import figures
 from figures import export
-from figures.line_charts import line_chart
+from figures.curves import line_chart
 from figures.lines import Layout, Panel, Point, Series
 from tools import vega
 

@@ -7,8 +7,7 @@ import pytest
 import vl_convert
 
 from figures import theme
-from figures.curves import claims
-from figures.line_charts import line_chart
+from figures.curves import dots, learning_curves, line_chart, seed_lines
 from figures.lines import Layout, Panel, Point, Rule, Series
 from tests.figures.specs import labels, looks, rows, table, titles
 
@@ -18,7 +17,7 @@ SEEDS = [{"name": name, "x": x, "value": x / 2 + seed, "seed": seed}
 
 
 def test_seeds_are_marks_around_their_mean_with_their_deviation():
-    spec = claims.seed_lines(SEEDS, "share", "tokens", STYLES, (3.0, "limit")).to_dict()
+    spec = seed_lines(SEEDS, "share", "tokens", STYLES, (3.0, "limit")).to_dict()
     assert table(spec) == {name: [(64, 33.0), (128, 65.0)] for name in "ab"}
     # the values of two seeds differ by 2, so their standard deviation is sqrt 2
     assert [row["spread"] for row in rows(spec, form="line")] == pytest.approx([2 ** 0.5] * 4)
@@ -31,7 +30,7 @@ def test_seeds_are_marks_around_their_mean_with_their_deviation():
 def test_dots_have_a_row_for_each_name_and_a_look_for_each_origin():
     points = [{"name": "random", "value": 1.06, "which": "source"}, {"name": "random", "value": 1.21, "which": "here"},
               {"name": "dense", "value": 0.98, "which": "here"}]
-    spec = claims.dots(points, "ratio", (1.0, "equal")).to_dict()
+    spec = dots(points, "ratio", (1.0, "equal")).to_dict()
     assert [(row["name"], row["which"], row["value"]) for row in rows(spec)] == [
         ("random", "source", 1.06), ("random", "here", 1.21), ("dense", "here", 0.98)]
     assert labels(spec) == ["equal"] and len(set(looks(spec).values())) == 2
@@ -40,7 +39,7 @@ def test_dots_have_a_row_for_each_name_and_a_look_for_each_origin():
 
 
 def test_the_description_has_the_ends_of_each_line():
-    spec = claims.learning_curves([{"name": "a", "x": 50, "value": 5.25, "seed": 0},
+    spec = learning_curves([{"name": "a", "x": 50, "value": 5.25, "seed": 0},
                                    {"name": "a", "x": 400, "value": 3.5, "seed": 0}], "loss, nats", "steps",
                                   STYLES).to_dict()
     assert "loss, nats, a: 5.25 at 50, 3.5 at 400" in spec["description"]
@@ -72,7 +71,7 @@ def test_two_series_of_one_name_are_refused():
 
 @pytest.mark.parametrize("name", ["light", "dark", "print"])
 def test_each_theme_has_its_own_colours(name: theme.Theme):
-    spec = claims.seed_lines(SEEDS, "share", "tokens", STYLES, theme=name).to_dict()
+    spec = seed_lines(SEEDS, "share", "tokens", STYLES, theme=name).to_dict()
     assert looks(spec)["a"][0] == theme.palette(name)["series"][0]
     assert spec["config"]["axis"]["titleColor"] == theme.palette(name)["ink"]
     assert set(theme.recolouring("dark").values()) <= {theme.colour(n, "dark") for n in range(8)} | {

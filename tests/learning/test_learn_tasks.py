@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from learning.loop import HELD_OUT, held_out
-from learning.reader import READERS
-from learning.tasks import START, TASKS, Position
+from learning.tasks import READERS, START, TASKS, Position
 from models.errors import InputError
 from models.generate.decoding import generator
 

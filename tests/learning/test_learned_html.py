@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from learning import recorded
-from learning.html import html
 from learning.loop import Learning
+from learning.moment import html
 from learning.recipe import Recipe
 
 MOMENTS = recorded.recording(Recipe("lookup")) or []

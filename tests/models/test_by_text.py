@@ -19,8 +19,8 @@ from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from models.tasks.masked import MaskedCorpus, MaskedReader
 from models.tasks.text_scores import bleu
 from studies import per_text, seeds
-from studies.bootstrap import error
 from studies.generated import sentences
+from studies.per_text import error
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept", "there", "long")
 

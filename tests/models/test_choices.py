@@ -10,8 +10,8 @@ import torch
 from models.loading import own
 from models.storage.datasets import DATA
 from models.tasks.stories import StoriesReader
+from studies.zero_shot import log_probabilities
 from studies.zero_shot.choices import ENDINGS, SETS, Item, encode, measure, read_items
-from studies.zero_shot.sequences import log_probabilities
 
 
 def test_an_endings_probability_is_the_product_of_its_tokens_given_the_context():

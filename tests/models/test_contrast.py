@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from studies.claims import BUILT, FADES, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, WORDS, Verdict, contrast
+from studies import claims
+from studies.claims import BUILT, FADES, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, WORDS, Verdict
 from studies.claims.contrast import POCOCK, corrected, decide, natural, pooled, word_of
-from studies.claims.statement_file import STATEMENTS, entry
 from studies.claims.verdict import LEVEL, NO, Check, Estimate, holm
 
 MARGIN, TRIALS = 0.02, 2000
@@ -80,7 +80,7 @@ def test_the_pooled_spread_is_that_of_the_residuals_of_type_and_seed():
 def toy(monkeypatch):
     """Returns a function that decides a statement with these fields."""
     def judged(fields: dict, estimate: Estimate | None, checks=()) -> Verdict:
-        monkeypatch.setattr(contrast, "entry", lambda key: fields)
+        monkeypatch.setattr(claims, "entry", lambda key: fields)
         return decide("toy", estimate, checks)
 
     return judged
@@ -131,8 +131,8 @@ def test_all_contrasts_are_corrected_together():
 
 
 def test_each_statement_has_one_contrast_with_one_margin():
-    for path in STATEMENTS.glob("*.toml"):
-        own = entry(path.stem)
+    for path in claims.STATEMENTS.glob("*.toml"):
+        own = claims.entry(path.stem)
         assert sum(name in own for name in ("margin", "limit", "least", "construction")) == 1, path.stem
         assert {"text", "source", "basis", "contrast"} <= own.keys() and 1 <= own.get("looks", 1) <= len(POCOCK)
     assert natural({"margin": 2, "unit": "%"}, "margin") == pytest.approx(math.log(1.02))

@@ -7,8 +7,8 @@ import pytest
 
 from models.tasks import masked
 from models.training import sweeps
-from studies import bootstrap, seeds
-from studies.claims import method
+from studies import per_text, seeds
+from studies.claims import judge
 from studies.claims.evidence import Evidence
 from studies.zero_shot import blimp
 
@@ -34,7 +34,7 @@ def evidence(tmp_path: Path) -> Evidence:
 
 
 def test_a_row_says_steps_seeds_texts_and_weights(evidence: Evidence):
-    rows = {row["model"]: row for row in method.trainings(evidence, (
+    rows = {row["model"]: row for row in judge.trainings(evidence, (
         "stories-softmax", "masked-softmax", "stories-of-nobody"))}
     assert set(rows) == {"stories-softmax", "masked-softmax"}
     assert rows["stories-softmax"]["seeds"] == "1 seed of 4,800 steps; 3 seeds of 1,200 steps"
@@ -44,16 +44,16 @@ def test_a_row_says_steps_seeds_texts_and_weights(evidence: Evidence):
 
 
 def test_curves_are_those_of_the_cards(evidence: Evidence):
-    chart = method.curves(evidence, ("stories-softmax", "stories-dense"))
+    chart = judge.curves(evidence, ("stories-softmax", "stories-dense"))
     assert chart is not None and "stories-softmax after 4,800 steps 3.500" in chart.alt
     assert [(p["name"], p["x"], p["value"]) for p in chart.points] == [
         ("stories-softmax", 50, 6.0), ("stories-softmax", 4800, 3.5)]
-    assert method.curves(evidence, ("stories-dense",)) is None
+    assert judge.curves(evidence, ("stories-dense",)) is None
 
 
 def test_a_sweep_shows_every_rate_and_what_was_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sweeps, "SWEEPS", tmp_path)
-    assert method.sweep("stories") == []
+    assert judge.sweep("stories") == []
     for rate, loss in ((4e-3, 5.0), (8e-3, 4.0), (16e-3, 4.5)):
         sweeps.add("stories", {"attention": "random", "learning_rate": rate, "table_rate": 10.0, "loss": loss})
     sweeps.add("stories", {"attention": "softmax", "learning_rate": 4e-3, "table_rate": 10.0, "loss": 6.0})
@@ -64,7 +64,7 @@ def test_a_sweep_shows_every_rate_and_what_was_chosen(tmp_path: Path, monkeypatc
                                "steps": sweeps.PLANS["stories"].second})
         sweeps.add("stories", {"attention": "dense", "learning_rate": 2 * rate, "table_rate": 10.0, "loss": loss + 1})
     # the second round of the sweep is not finished for random
-    rows = {row["attention"]: row for row in method.sweep("stories")}
+    rows = {row["attention"]: row for row in judge.sweep("stories")}
     assert rows["dense"]["1,200 steps, rate 0.004"] == "3.500" and rows["random"]["1,200 steps, rate 0.004"] == "–"
     assert rows["dense"]["rate 0.008"] == "4.500" and rows["dense"]["chosen"] == "0.004"
     assert rows["random"]["rate 0.008"] == "4.000" and rows["random"]["tables 3×"] == "3.900"
@@ -74,7 +74,7 @@ def test_a_sweep_shows_every_rate_and_what_was_chosen(tmp_path: Path, monkeypatc
 
 def test_the_page_of_method_says_the_numbers_of_the_code():
     text = " ".join(METHOD.split())
-    for phrase in (f"{bootstrap.DRAWS:,} times", f"{blimp.PAIRS} pairs of each",
+    for phrase in (f"{per_text.DRAWS:,} times", f"{blimp.PAIRS} pairs of each",
                    f"{masked.STRETCH} of masked words", "three draws"):
         assert phrase in text
     assert masked.DRAWS == 3

@@ -15,9 +15,9 @@ import models
 from models import HeadPlan
 from models.labs.stack import StackLab
 from models.tasks.masked import MaskedReader
-from studies.papa import features, order, probe_modes, probes
-from studies.papa.constants import ConstantMatrices, MeanAttention
-from studies.papa.tasks import corpora, scores
+from studies.papa import features, probe_modes, probes, study
+from studies.papa.features import ConstantMatrices, MeanAttention
+from studies.papa.tasks import corpora
 from studies.papa.tasks.corpora import Corpus, Example, joined
 from studies.papa.tasks.token_ids import GRID, Texts, texts_of
 
@@ -229,7 +229,7 @@ def test_probes_learn(which: int, monkeypatch: pytest.MonkeyPatch):
     values = features.features(lab, texts)
     probe = probes.train(values, questions, 2, True, 0)
     predicted = probes.predict(probe, values, questions, ("no", "yes"))
-    assert scores.score("accuracy", [its.labels for its in texts.examples], predicted) == 1
+    assert corpora.score("accuracy", [its.labels for its in texts.examples], predicted) == 1
     assert probes.predict(probes.from_tensors(probes.to_tensors(probe)), values, questions, ("no", "yes")) == predicted
     whole = replace(texts, examples=tuple(replace(its, labels=(str(i % 2),)) for i, its in enumerate(texts.examples)))
     questions = probes.questions_of(lab, whole, ("0", "1"), False)
@@ -241,7 +241,7 @@ def test_probes_learn(which: int, monkeypatch: pytest.MonkeyPatch):
 def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
     """lambda is highest for a head that affects the answer and whose attention is far from its constant matrix. On this
     text the attention of the other heads equals their constant matrices."""
-    monkeypatch.setattr(order, "EPOCHS", 40)
+    monkeypatch.setattr(study, "EPOCHS", 40)
     monkeypatch.setattr(probes, "PATIENCE", 60)
     lab = masked_lab()
     width = lab.model.config.width // HEADS
@@ -251,12 +251,12 @@ def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
     values = features.features(lab, one, watch=mean.add)
     matrices = mean.matrices.clone()
     matrices[1, 2] = torch.eye(GRID).flip(0).roll(-GRID // 2, 1) + 1e-3
-    weight = order.learn_lambda(lab, one, ("no", "yes"), matrices, probes.train(values, questions, 2, True, 0))
+    weight = study.learn_lambda(lab, one, ("no", "yes"), matrices, probes.train(values, questions, 2, True, 0))
     others = [its for i, its in enumerate(weight.flatten().tolist()) if i != 1 * HEADS + 2]
     # the other heads do not change the loss, but Adam takes full steps even along rounding errors
     assert float(weight[1, 2]) > max(0.2, 2 * max(map(abs, others))), weight
     weight = torch.arange(LAYERS * HEADS).flip(0).view(LAYERS, HEADS).float()
-    assert order.sorted_heads(lab, weight) == [("self", i, j) for i, j in reversed([*numpy.ndindex(LAYERS, HEADS)])]
+    assert study.sorted_heads(lab, weight) == [("self", i, j) for i, j in reversed([*numpy.ndindex(LAYERS, HEADS)])]
 
 
 def test_states_of_the_source():
@@ -277,16 +277,16 @@ def test_states_of_the_source():
 
 def test_scores_by_hand():
     right = [["B-a", "I-a", "O", "B-b"], ["O", "B-a"]]
-    assert scores.score("f1", right, right) == 1
-    assert scores.score("f1", right, [["B-a", "O", "O", "B-b"], ["O", "B-a"]]) == pytest.approx(2 / 3)
-    assert scores.score("f1", right, [["O"] * 4, ["O"] * 2]) == 0
-    assert scores.score("accuracy", [["x"], ["y"], ["y"], ["x"]], [["x"], ["y"], ["x"], ["x"]]) == 0.75
+    assert corpora.score("f1", right, right) == 1
+    assert corpora.score("f1", right, [["B-a", "O", "O", "B-b"], ["O", "B-a"]]) == pytest.approx(2 / 3)
+    assert corpora.score("f1", right, [["O"] * 4, ["O"] * 2]) == 0
+    assert corpora.score("accuracy", [["x"], ["y"], ["y"], ["x"]], [["x"], ["y"], ["x"], ["x"]]) == 0.75
     # tp 2, tn 1, fp 1, fn 0: Matthews correlation (2 · 1 - 1 · 0) / sqrt(3 · 2 · 2 · 1)
-    assert scores.score("matthews", [["x"], ["y"], ["y"], ["x"]], [["x"], ["y"], ["x"], ["x"]]) == \
+    assert corpora.score("matthews", [["x"], ["y"], ["y"], ["x"]], [["x"], ["y"], ["x"], ["x"]]) == \
         pytest.approx(2 / 12**0.5)
-    assert scores.score("matthews", [["x"], ["y"]], [["x"], ["x"]]) == 0
+    assert corpora.score("matthews", [["x"], ["y"]], [["x"], ["x"]]) == 0
     with pytest.raises(ValueError, match="no metric 'acuracy'; expected accuracy"):
-        scores.score("acuracy", right, right)
+        corpora.score("acuracy", right, right)
 
 
 def test_the_cache_stays_within_its_limit(tmp_path: Path):

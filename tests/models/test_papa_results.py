@@ -21,7 +21,7 @@ from studies.claims import FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL
 from studies.claims.evidence import Evidence
 from studies.claims.sources import papa
 from studies.papa import __main__ as command
-from studies.papa import probe_modes, probes, prompt_study, results, shipped, study
+from studies.papa import probe_modes, probes, results, shipped, study
 from studies.papa.features import Cache
 from studies.papa.tasks import corpora
 from studies.papa.tasks.corpora import CORPORA, JUDGED, Example
@@ -209,8 +209,8 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     found = shipped.read("tiny", "pos")
     assert found is not None and set(found[1]) == {its.count for its in states}
     text = TEXTS[0]
-    read = prompt_study.compare(lab, text, "pos", again.labels, *found, [tuple(its) for its in again.done["order"]], 4)
-    assert read is not None and len(read.changes) == len(prompt_study.example_of(text).words)
+    read = shipped.compare(lab, text, "pos", again.labels, *found, [tuple(its) for its in again.done["order"]], 4)
+    assert read is not None and len(read.changes) == len(shipped.example_of(text).words)
     assert shipped.read("tiny", "slots") is None
     corpora.data_of.cache_clear()
 
@@ -250,7 +250,7 @@ def test_a_typed_text_by_another_way():
     With no constant head, the probe gives the same answer before and after."""
     lab = masked_lab()
     text = "The [cat] sat on [MASK] mat, didn't it?"
-    example = prompt_study.example_of(text)
+    example = shipped.example_of(text)
     assert [example.text[start:stop] for start, stop in example.words] == [
         "The", "cat", "sat", "on", "[MASK]", "mat", ",", "didn't", "it", "?"]
     constant = torch.rand(*lab.shape["self"], 64, 64)
@@ -258,14 +258,14 @@ def test_a_typed_text_by_another_way():
     torch.manual_seed(0)
     by_count = {count: probes.Probe(torch.zeros(layers, width), torch.ones(layers, width), 3, None).eval()
                 for count in (0, 8)}
-    read = prompt_study.compare(lab, text, "pos", ("a", "b", "c"), constant, by_count, lab.kinds[0].addresses, 0)
+    read = shipped.compare(lab, text, "pos", ("a", "b", "c"), constant, by_count, lab.kinds[0].addresses, 0)
     assert read is not None and not any(its.is_changed for its in read.changes) and len(read.changes) == 10
     trace = lab.run(lab.read(example.text), [HeadPlan()])[0]
     n = len(trace.tokens)
     rows = constant[:, :, :n, :n] / constant[:, :, :n, :n].sum(-1, keepdim=True)
     expected = (torch.tensor(trace.live["self"]) - rows).abs().sum(-1).mean(-1) / 2
     assert_close(torch.tensor(read.distances), expected, rtol=1e-3, atol=1e-4)
-    assert prompt_study.compare(lab, "…", "pos", ("a",), constant, by_count, lab.kinds[0].addresses, 0) is None
+    assert shipped.compare(lab, "…", "pos", ("a",), constant, by_count, lab.kinds[0].addresses, 0) is None
 
 
 def test_what_ships_can_be_read():

@@ -16,7 +16,6 @@ from models.training import sweeps, trainer
 from models.training.recipes import RECIPES, SHORT, short_recipe
 from models.training.sweeps import __main__ as sweep
 from studies import seeds
-from studies.seeds import __main__ as command
 
 
 def test_seeds_are_added_and_another_budget_begins_anew(tmp_path: Path):
@@ -43,7 +42,7 @@ def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatc
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
     monkeypatch.setattr("sys.argv", ["seeds", name, "--seed", "1", "--precision", "bfloat16",
                                       "--runs", str(tmp_path / "runs")])
-    command.main()
+    seeds.main()
     found = json.loads((tmp_path / "seeds" / f"{name}.json").read_text())
     assert found["steps"] == 2 and set(found["metrics"]) == {"1"}
     assert found["metrics"]["1"]["precision"] == "bfloat16"
@@ -62,7 +61,7 @@ def test_a_full_training_has_the_steps_of_the_recipe(tmp_path: Path, monkeypatch
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
     monkeypatch.setattr("sys.argv", ["seeds", name, "--seed", "1", "--full", "--precision", "float32",
                                      "--runs", str(tmp_path / "runs")])
-    command.main()
+    seeds.main()
     assert [path.name for path in (tmp_path / "seeds").iterdir()] == [seeds.FULL]
     found = json.loads((tmp_path / "seeds" / seeds.FULL / f"{name}.json").read_text())
     assert found["steps"] == 3 and found["metrics"]["1"]["device"] == "cpu"
@@ -75,11 +74,11 @@ def test_a_missing_library_is_reported_before_the_training(name: str, library: s
                                                            monkeypatch: pytest.MonkeyPatch,
                                                            capsys: pytest.CaptureFixture[str]):
     trained: list[object] = []
-    monkeypatch.setattr(command, "train", lambda *arguments: trained.append(arguments))
+    monkeypatch.setattr(seeds, "train", lambda *arguments: trained.append(arguments))
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.setattr("sys.argv", ["seeds", name, "--runs", str(tmp_path)])
     with pytest.raises(SystemExit):
-        command.main()
+        seeds.main()
     assert not trained and "pip install -r requirements-test.txt" in capsys.readouterr().err
 
 
@@ -123,7 +122,7 @@ def test_a_second_round_is_the_short_training_of_seed_0(tmp_path: Path, monkeypa
     monkeypatch.setattr(trainer, "update", None)  # raises an error if a step is trained
     monkeypatch.setattr("sys.argv", ["seeds", name, "--precision", "float32", "--runs",
                                      str(tmp_path / "runs")])
-    command.main()
+    seeds.main()
     assert set(seeds.read_seeds(name, tmp_path)) == {"0"}
 
 

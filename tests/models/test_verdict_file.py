@@ -8,7 +8,8 @@ import pytest
 
 from models.errors import CheckpointError
 from models.messages import Message, listed, message, plural_message
-from studies.claims import KEYS, read, stored_text, verdict_file
+from studies import claims as module
+from studies.claims import KEYS, read, stored_text
 from studies.claims.__main__ import main
 from studies.claims.judge import judge
 
@@ -17,7 +18,7 @@ def test_the_stored_verdicts_are_those_of_the_measurements():
     """The stored verdicts are those that `python -m studies.claims --write` computes now, to nine digits: the last
     of sixteen depend on the processor."""
     stored, computed = (json.loads(text, parse_float=lambda digits: f"{float(digits):.9g}") for text in (
-        verdict_file.VERDICTS.read_text(encoding="utf-8"), json.dumps(verdict_file.as_json(judge()))))
+        module.VERDICTS.read_text(encoding="utf-8"), json.dumps(module.as_json(judge()))))
     assert stored == computed
     assert [claim.key for claim in read()] == list(KEYS)
 
@@ -58,12 +59,12 @@ def test_a_damaged_file_is_named(tmp_path: Path, damage: bytes):
 def test_the_command_writes_what_it_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                            capsys: pytest.CaptureFixture[str]):
     """Claims are read as they were written: messages keep their templates and values, which their strings lack."""
-    monkeypatch.setattr(verdict_file, "VERDICTS", tmp_path / "verdicts.json")
+    monkeypatch.setattr(module, "VERDICTS", tmp_path / "verdicts.json")
     monkeypatch.setattr(sys, "argv", ["claims"])
     main()
     assert not (tmp_path / "verdicts.json").exists()
     monkeypatch.setattr(sys, "argv", ["claims", "--write"])
     main()
     again, claims = read(), judge()
-    assert again == claims and verdict_file.as_json(again) == verdict_file.as_json(claims)
+    assert again == claims and module.as_json(again) == module.as_json(claims)
     assert all(claim.title in capsys.readouterr().out for claim in read()[:1])

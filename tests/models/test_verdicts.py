@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from studies import bootstrap
+from studies import per_text
 from studies.claims import tables
 from studies.claims.verdict import (
     LEVEL,
@@ -156,11 +156,11 @@ def test_few_texts_that_are_skewed_err_nearly_as_rarely():
 def test_the_bootstraps_error_is_the_textbooks():
     """The standard deviation over sqrt n, or the standard error of the weighted mean."""
     values = numpy.random.default_rng(7).standard_normal(200)
-    assert bootstrap.error(values) == pytest.approx(values.std() / math.sqrt(200), rel=0.08)
+    assert per_text.error(values) == pytest.approx(values.std() / math.sqrt(200), rel=0.08)
     weights = numpy.where(numpy.arange(200) < 100, 1.0, 0.0)  # half of the texts have weight 0
-    assert bootstrap.error(values, weights) == pytest.approx(values[:100].std() / 10, rel=0.1)
-    assert bootstrap.resampled(values, weights).mean() == pytest.approx(values[:100].mean(), abs=0.02)
-    assert math.isnan(bootstrap.error(values[:1])) and math.isnan(bootstrap.error(values[:0]))
+    assert per_text.error(values, weights) == pytest.approx(values[:100].std() / 10, rel=0.1)
+    assert per_text.resampled(values, weights).mean() == pytest.approx(values[:100].mean(), abs=0.02)
+    assert math.isnan(per_text.error(values[:1])) and math.isnan(per_text.error(values[:0]))
 
 
 def test_what_is_not_known_of_texts_makes_nothing_clear():

@@ -14,15 +14,15 @@ from app.state.handlers import head_events
 from app.state.session import is_index
 from app.texts import N_, _
 from components.mounting import Content
-from figures.curves.constants import WAYS
+from figures.curves import WAYS
 from models import HeadPlan, Lab, catalogue
 from models.plan import Address
 from models.storage.checkpoint import CheckpointError
 from studies import store
-from studies.papa import prompt_study, results, shipped
+from studies.papa import results, shipped
 from studies.papa.probes import Probe
-from studies.papa.prompt_study import PromptResult
 from studies.papa.results import Study
+from studies.papa.shipped import PromptResult
 from studies.papa.tasks.corpora import CORPORA
 
 KEY = "all.papa"
@@ -92,7 +92,7 @@ def problem(lab: Lab, study: Study, text: str, task: str, count: int) -> str:
     loaded = _shipped(study.name, task, _stamp(study.name, task))
     if loaded is None or not {0, count} <= set(loaded[1]):
         return _("No probes for this number of heads.")
-    if not prompt_study.is_readable(lab, text):
+    if not shipped.is_readable(lab, text):
         return _("This text is too long, or has no tokens.")
     return ""
 
@@ -112,7 +112,7 @@ def result_of(lab: Lab, study: Study, text: str, task: str, count: int) -> Promp
     def compare() -> PromptResult | None:
         limits.spend(limits.PASSES)
         with serving.computing():
-            return prompt_study.compare(lab, text, task, tuple(study.tasks[task].stored["labels"]), *loaded,
+            return shipped.compare(lab, text, task, tuple(study.tasks[task].stored["labels"]), *loaded,
                                         order_of(lab, study, task), count)
 
     return caches.measured.get(("papa", lab.identity, text, task, count, stamp), compare)

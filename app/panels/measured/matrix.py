@@ -5,9 +5,8 @@ from typing import Any
 from app.texts import N_, _, ngettext
 from learning import recorded
 from learning.loop import baseline
-from learning.reader import READERS
 from learning.recipe import STEPS, Recipe
-from learning.tasks import TASKS, Task
+from learning.tasks import READERS, TASKS, Task
 from models.nets.attention import TYPES
 
 EVEN = N_("All heads constant")

@@ -57,7 +57,7 @@ def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.dev
             return
         name = f"{family}-{attention}"
         corpus = task_of(name, data, runs).corpus
-        # The best trial of the second round is also the short training of seed 0 (studies/seeds), not trained
+        # The best trial of the second round is also the short training of seed 0 (studies/seeds.py), not trained
         # twice.
         place = short_folder(runs, name, recipe, sweeps.SEED) if second else \
             runs / "sweep" / name / f"{rate:g}-{table_rate:g}"

@@ -4,11 +4,10 @@ import math
 
 from models.messages import N_, message
 from studies import per_text
-from studies.claims import commands, tables
+from studies.claims import Claim, Statement, commands, tables
 from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
-from studies.claims.sources.synthesizer.translated import bleu, bleus
-from studies.claims.statement import Claim, Statement
+from studies.claims.sources.synthesizer.generated import bleu, bleus
 from studies.claims.verdict import UNKNOWN, Check, Samples, below, by_error, differences, median_below, of_values
 from studies.pace import PLAIN
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from models.messages import N_, listed, message
 from models.tasks.stories import CONTEXT
-from studies.claims import commands, tables
+from studies.claims import Chart, Claim, Statement, commands, tables
 from studies.claims.contrast import judged, of_texts
 from studies.claims.evidence import Evidence
 from studies.claims.sources.synthesizer import compared, perplexities, perplexity
-from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.verdict import Estimate, below, below_in_texts
 
 PLAIN, GATED = MODELS = ("stories-softmax", "stories-gated")

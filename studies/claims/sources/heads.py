@@ -14,12 +14,11 @@ from models.analysis.head_measures import spearman
 from models.messages import N_, listed, message
 from models.plan import Address
 from studies import per_text
-from studies.bootstrap import error
-from studies.claims import commands, tables
+from studies.claims import Claim, Statement, commands, tables
 from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
-from studies.claims.statement import Claim, Statement
 from studies.claims.verdict import Estimate, below, by_error, deciding, of_values
+from studies.per_text import error
 
 MODELS = ("translation-softmax", "stories-softmax", "stories-selective", "masked-softmax")
 NAME = MODELS[0]

@@ -11,10 +11,9 @@ from typing import Any
 from numpy import ndarray
 
 from models.messages import N_, listed, message
-from studies.claims import tables
+from studies.claims import Statement, tables
 from studies.claims.contrast import judged, of_texts
 from studies.claims.evidence import Evidence
-from studies.claims.statement import Statement
 from studies.claims.verdict import NO, TOLERANCE, UNCLEAR, UNKNOWN, YES, Check, below_in_texts
 
 MOST = 2.0  # the factor on the memory must be above this: more than half of the memory is dropped

@@ -10,11 +10,9 @@ import numpy
 
 from models.messages import N_, listed, message
 from studies import per_text
-from studies.claims import commands, tables
+from studies.claims import Chart, Claim, Statement, commands, stated, tables
 from studies.claims.contrast import Side, decide, judged, of_trainings
 from studies.claims.evidence import Evidence, Metric
-from studies.claims.statement import Chart, Claim, Statement
-from studies.claims.statement_file import stated
 from studies.claims.verdict import UNKNOWN, Check, Samples, below, differences, fact, no_worse
 
 LENGTHS = (32, 64, 128, 256, 512)

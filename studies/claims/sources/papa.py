@@ -9,10 +9,9 @@ import numpy
 from scipy.stats import norm, rankdata
 
 from models.messages import N_, message
-from studies.claims import tables
+from studies.claims import Chart, Claim, Statement, tables
 from studies.claims.contrast import judged, largest
 from studies.claims.evidence import Evidence
-from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, Estimate, below, fact
 from studies.papa import results
 from studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 from models.messages import N_, message
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from studies import per_text
-from studies.claims import commands, tables
+from studies.claims import Chart, Statement, commands, tables
 from studies.claims.contrast import Side, judged, largest, of_trainings
 from studies.claims.evidence import Evidence, Metric
-from studies.claims.statement import Chart, Statement
 from studies.claims.verdict import Check, Samples, below, differences
 
 EVENTS = (6, 12, 24, 48, 96)

@@ -6,12 +6,11 @@ from typing import Any
 
 from models.messages import N_, listed, message
 from studies import per_text
-from studies.claims import commands, tables
+from studies.claims import Chart, Claim, Statement, commands, tables
 from studies.claims.contrast import Side, judged, of_texts, of_trainings
 from studies.claims.evidence import Evidence, is_repeated
 from studies.claims.sources import memory, retrieval
 from studies.claims.sources.synthesizer import compared, perplexities, perplexity
-from studies.claims.statement import Chart, Claim, Statement
 from studies.claims.verdict import TOLERANCE, Check, Estimate, Samples, below, below_in_texts, differences, no_worse
 from studies.seeds import ZERO_SHOT
 

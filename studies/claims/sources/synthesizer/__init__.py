@@ -9,11 +9,10 @@ from typing import Any
 from models.messages import N_, message
 from models.training.recipes import RECIPES
 from studies import per_text
-from studies.claims import commands, tables
+from studies.claims import Chart, Claim, Statement, commands, tables
 from studies.claims.contrast import Side, judged, largest, log_of, of_trainings
 from studies.claims.evidence import Evidence, Metric
-from studies.claims.sources.synthesizer import dialogues, summaries, transfer, translated
-from studies.claims.statement import Chart, Claim, Statement
+from studies.claims.sources.synthesizer import generated, transfer
 from studies.claims.verdict import (
     Estimate,
     Samples,
@@ -68,9 +67,9 @@ def claim(evidence: Evidence) -> Claim:
                  tuple(_stories(*TITLES)), "stories",
                  [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
                   _alike(evidence, over), _mixtures(evidence, over),
-                  translated.best(evidence, TITLES, BLEU, over), _speed(evidence),
-                  translated.statement(evidence, TITLES, BLEU), summaries.statement(evidence, TITLES),
-                  dialogues.statement(evidence, TITLES),
+                  generated.best(evidence, TITLES, BLEU, over), _speed(evidence),
+                  generated.translation(evidence, TITLES, BLEU), generated.summaries(evidence, TITLES),
+                  generated.dialogues(evidence, TITLES),
                   *transfer.statements(evidence, TITLES)])
 
 

@@ -8,10 +8,9 @@ from itertools import product
 from statistics import fmean
 
 from models.messages import N_, listed, message
-from studies.claims import tables
+from studies.claims import Chart, Statement, tables
 from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
-from studies.claims.statement import Chart, Statement
 from studies.claims.verdict import Estimate, Samples, below, differences, no_worse, of_values
 from studies.encoders import STEPS
 from studies.papa.tasks.corpora import CORPORA

@@ -24,19 +24,19 @@ class WheelHook(BuildHookInterface):  # type: ignore[type-arg]  # hatchling find
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Sets `force_include`: file or folder -> its path in the distribution."""
         sys.path.insert(0, self.root)  # hatchling loads only this file
-        from tools.wheel import contents
+        from tools import wheel_files
 
         root, models = Path(self.root), self.config["models"]
         self._folder = tempfile.TemporaryDirectory()
         target = Path(self._folder.name)
         included: dict[str, str] = build_data["force_include"]
         if self.target_name == "wheel":
-            contents.write(root, target, models)
-            included[str(target / contents.DOOR)] = contents.DOOR
+            wheel_files.write(root, target, models)
+            included[str(target / wheel_files.DOOR)] = wheel_files.DOOR
             return
-        (target / contents.RELEASED).write_text(contents.released(root), encoding="utf-8")
-        included[str(target / contents.RELEASED)] = f"{contents.CHECKPOINTS}/{contents.RELEASED}"
-        for path, place in contents.files(root, models):
+        (target / wheel_files.RELEASED).write_text(wheel_files.released(root), encoding="utf-8")
+        included[str(target / wheel_files.RELEASED)] = f"{wheel_files.CHECKPOINTS}/{wheel_files.RELEASED}"
+        for path, place in wheel_files.files(root, models):
             if place.split("/")[1] in ("models", "studies", "assets") and path.suffix != ".py":
                 included[str(path)] = path.relative_to(root).as_posix()
 

@@ -7,7 +7,7 @@ response time is the time that Streamlit itself needs.
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy  # noqa: E402
 import streamlit as st  # noqa: E402

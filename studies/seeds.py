@@ -3,8 +3,8 @@
     python -m studies.seeds stories-softmax --seed 1           # a short training
     python -m studies.seeds stories-softmax --seed 1 --full    # as many steps as the released model has
 
-adds the metrics of that seed to studies/seed_metrics/NAME.json, or to seed_metrics/full/NAME.json, and releases
-no weights:
+trains models, adds the metrics of that seed to studies/seed_metrics/NAME.json, or to seed_metrics/full/NAME.json, and
+releases no weights. A stopped training resumes from its state in runs/NAME. A GPU is used if there is one.
 
     {"name": ..., "steps": 1200, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
 
@@ -13,6 +13,9 @@ was trained at another rate than the recipe's is ignored. The metrics also inclu
 two models are compared text by text (per_text.py); older files of translations lack these values.
 """
 
+from __future__ import annotations
+
+import argparse
 import functools
 import json
 from collections.abc import Mapping
@@ -36,12 +39,13 @@ from models.tasks.pairs import PairMetric
 from models.tasks.stories import StoriesMetric, StoriesReader
 from models.tasks.text_scores import rouge_of_texts, rouge_scorer, sacrebleu
 from models.tasks.translation import TranslationMetric
-from models.training.recipes import SHORT, family_of, is_current
+from models.training.recipes import RECIPES, SHORT, family_of, is_current, short_recipe, task_of
+from models.training.trainer import precision_for, short_folder, train, train_each, training_parser
 from studies import per_text
 from studies.generated.sentences import sentence_bleu
 from studies.zero_shot import blimp, choices
 
-SEEDS = Path(__file__).parents[1] / "seed_metrics"
+SEEDS = Path(__file__).with_name("seed_metrics")
 FULL = "full"  # subfolder with the metrics of full trainings
 # models of stories whose full trainings are also measured on tasks for which they were not trained
 ZERO_SHOT = ("stories-softmax", "stories-selective")
@@ -82,13 +86,6 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
         losses = metric.losses(model)
         return metric.scores_of(losses) | {"text_losses": text_losses(losses, metric.corpus.trained_length)}
     raise TypeError(f"{task.name}: nothing is known of its texts")
-
-
-def check_scores(task: Task) -> None:
-    """Checks before a training that the libraries are installed with which `measured` scores generated texts."""
-    if isinstance(task.metric, PairMetric):
-        sacrebleu()
-        rouge_scorer()
 
 
 def of_generated(model: Seq2Seq, task: Task) -> dict[str, list[float]]:
@@ -150,9 +147,34 @@ def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any
 def that_count(name: str, stored: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
     """Returns the metrics of the trainings that are long enough and had the recipe's current learning rates."""
     metrics = {int(seed): dict(metric) for seed, metric in stored["metrics"].items() if is_current(name, metric)}
-    return metrics if is_enough(name, int(stored["steps"])) else {}
+    return metrics if int(stored["steps"]) >= SHORT[family_of(name)] else {}  # else they may have another spread
 
 
-def is_enough(name: str, steps: int) -> bool:
-    """Returns True if a training has enough steps; shorter trainings may have another spread over seeds."""
-    return steps >= SHORT[family_of(name)]
+def main() -> None:
+    """Runs the command of the module's docstring."""
+    parser = training_parser(__doc__)
+    parser.add_argument("--full", action="store_true", help="train as many steps as the released model")
+    train_each(parser, _train_one)
+
+
+def _train_one(arguments: argparse.Namespace, name: str) -> None:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    task = task_of(name, arguments.data, arguments.runs)
+    if isinstance(task.metric, PairMetric):  # reports a missing library before the training
+        sacrebleu()
+        rouge_scorer()
+    recipe = RECIPES[name] if arguments.full else short_recipe(name)
+    folder = arguments.runs / name / f"seed-{arguments.seed}" if arguments.full else \
+        short_folder(arguments.runs, name, recipe, arguments.seed)
+    precision = precision_for(folder, device, arguments.precision)
+    model = train(recipe, task.corpus, folder, arguments.seed, device, precision).cpu()
+    metric = measured(model, task)
+    if arguments.full and name in ZERO_SHOT:
+        metric |= zero_shot(cast(Transformer, model), task, arguments.data)
+    settings = {"precision": precision, "device": device.type, "learning_rate": recipe.learning_rate,
+                "table_rate": recipe.table_rate}
+    add(name, recipe.steps, arguments.seed, metric | settings, SEEDS / FULL if arguments.full else None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,10 +1,11 @@
-"""Milliseconds from a click, and from a typed letter, to the new maps in a real browser.
+"""Response times in Chromium: from a click, a key or a typed letter to the new maps, a translation, and a drawn place.
 
 The browser's clock measures from the event to the first frame after the component has displayed new data (the component
-counts its updates in `data-drawn`). The baseline is the floor, benchmarks/browser/floor_app.py, in the same browser.
+counts its updates in `data-drawn`). The baseline is the floor, benchmarks/floor_app.py, in the same browser.
 """
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -25,6 +26,14 @@ MODEL, OTHER = "stories-selective", "stories-dense"
 # model -> start of its entry in the Lab's menu
 NAMES = {MODEL: re.compile("^Selective Next word"), OTHER: re.compile("^Dense Synthesizer Next word")}
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
+TRANSLATOR = "translation-softmax"
+SENTENCE = "Yesterday I wanted to buy a new car, but I had no money."  # 12 words
+LOADS = 11
+PROCESSES = 5
+# place -> what is drawn last on it
+DRAWN = {"lab": "[data-part=lab][data-drawn]", "training": "[data-part=training][data-drawn]",
+         "lessons": "[data-part=lessons][data-drawn]", "results": "[data-part=findings][data-drawn]",
+         "yours": "[data-part=models][data-drawn]", "about": "[data-part=guide][data-drawn]"}
 
 # JavaScript: measures from the last event `kind` on the page to the frame after the Lab has been updated, in labTimes.
 # Also stores the time until the update itself, in labTimesDrawn: up to two frames of 17 ms lie between the two. The
@@ -103,10 +112,10 @@ def words(browser: Browser, app: str) -> list[dict[str, Any]]:
     return rows
 
 
-def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
+def actions(browser: Browser, app: str) -> list[dict[str, Any]]:
     """Returns one row per action and length: p50 and p95 of app and floor, ratios, and kB received per action."""
     rows = []
-    with serve("benchmarks/browser/floor_app.py") as floor:
+    with serve("benchmarks/floor_app.py") as floor:
         for n in LENGTHS:
             story = _text(n)
             for action in KINDS:
@@ -124,8 +133,12 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
                         _act, bare, "state" if action == "select" else action, turn)) - waits)
                     for times, view, late in ((drawn[0], page, pause), (drawn[1], bare, waits)):
                         times.append(view.evaluate("labTimesDrawn.at(-1)") - late)
-                rows.append(_row(action, n, ours, theirs, sum(received) / ACTIONS)
-                            | {"drawn p50 ms": quantile(drawn[0], 0.5), "floor drawn p50 ms": quantile(drawn[1], 0.5)})
+                p50, p95 = quantile(ours, 0.5), quantile(ours, 0.95)
+                floor50, floor95 = quantile(theirs, 0.5), quantile(theirs, 0.95)
+                rows.append({"action": action, "tokens": n, "p50 ms": p50, "p95 ms": p95, "floor p50 ms": floor50,
+                             "floor p95 ms": floor95, "p50 / floor": p50 / floor50, "p95 / floor": p95 / floor95,
+                             "kB an action": sum(received) / ACTIONS / 1000, "drawn p50 ms": quantile(drawn[0], 0.5),
+                             "floor drawn p50 ms": quantile(drawn[1], 0.5)})
                 page.close()
                 bare.close()
     return rows
@@ -177,9 +190,88 @@ def quantile(times: list[float], share: float) -> float:
     return sorted(times)[min(len(times) - 1, int(share * len(times)))]
 
 
-def _row(action: str, n: int, ours: list[float], theirs: list[float], size: float) -> dict[str, Any]:
-    p50, p95 = quantile(ours, 0.5), quantile(ours, 0.95)
-    floor50, floor95 = quantile(theirs, 0.5), quantile(theirs, 0.95)
-    return {"action": action, "tokens": n, "p50 ms": p50, "p95 ms": p95, "floor p50 ms": floor50,
-            "floor p95 ms": floor95, "p50 / floor": p50 / floor50, "p95 / floor": p95 / floor95,
-            "kB an action": size / 1000}
+def translation(browser: Browser) -> list[dict[str, Any]]:
+    """Returns one row per attention block and quantile: milliseconds from a key press that makes a head constant.
+
+    They end with the new maps, those of the floor (measured alternately), and the new translation.
+    """
+    rows = []
+    lab = load(TRANSLATOR)
+    n, kinds = len(lab.read(SENTENCE).tokens), len(lab.kinds)
+    layers, heads = lab.shape[lab.kinds[0].name]
+    with serve() as app, serve("benchmarks/floor_app.py") as floor:
+        for kind in lab.kinds:
+            page = opened(browser, app, {"model": TRANSLATOR, "text": SENTENCE}, pause=3000)
+            bare = opened(browser, floor, {"n": n, "layers": kinds * layers, "heads": heads, "causal": 0}, pause=3000)
+            maps, floors, written = [], [], []
+            for turn in range(layers * heads):
+                page.locator(f'.tile[data-kind="{kind.name}"]').nth(turn).click()  # a click selects the head
+                page.wait_for_timeout(400)
+                drawn = page.evaluate("labTimesDrawn.length")
+                maps.append(_press(page))
+                # the text follows the maps in a second update of the Lab
+                page.wait_for_function("count => labTimesDrawn.length >= count + 2", arg=drawn)
+                written.append(float(page.evaluate("labTimesDrawn.at(-1)")))
+                _press(page)  # the second press restores the head, whose result is cached
+                page.wait_for_timeout(400)
+                bare.locator('.tile[tabindex="0"]').focus()
+                floors.append(_press(bare))
+            for share in (0.5, 0.95):
+                own, base, text = (quantile(times, share) for times in (maps, floors, written))
+                rows.append({"": f"a head of {kind.name}, p{100 * share:.0f} ms", "maps": own, "floor": base,
+                             "maps / floor": own / base, "translation": text, "translation / 300 ms": text / 300})
+            page.close()
+            bare.close()
+    return rows
+
+
+def _press(page: Page) -> float:
+    return timed(page, lambda: page.keyboard.press("c"))
+
+
+def places(browser: Browser) -> list[dict[str, Any]]:
+    """Returns the seconds until a place is drawn, one row per place.
+
+    `cold`: the first load in a new process by a new browser. `new browser`: without files in the browser's cache.
+    `again`: by a browser that has the files. `change`: from a click on its name on another place.
+    """
+    rows = []
+    for place in DRAWN:
+        cold = []
+        for _ in range(PROCESSES - 1):
+            with serve() as address:
+                cold.append(_load(browser, address, place))
+        with serve() as address:
+            cold.append(_load(browser, address, place))
+            row: dict[str, Any] = {"place": place} | _quantiles("cold", cold) | _quantiles("new browser", [
+                _load(browser, address, place) for _ in range(LOADS)])
+            with browser.new_context(**VIEW) as context:
+                page = context.new_page()
+                again = [_open(page, address, place) for _ in range(LOADS + 1)][1:]
+                other = "about" if place == "lab" else "lab"
+                change = [_change(page, to) for _ in range(LOADS + 1) for to in (other, place)][3::2]
+            rows.append(row | _quantiles("again", again) | _quantiles("change", change))
+    return rows
+
+
+def _quantiles(name: str, times: list[float]) -> dict[str, float]:
+    return {f"{name} p50 s": quantile(times, 0.5), f"{name} p95 s": quantile(times, 0.95)}
+
+
+def _load(browser: Browser, address: str, place: str) -> float:
+    with browser.new_context(**VIEW) as context:
+        return _open(context.new_page(), address, place)
+
+
+def _open(page: Page, address: str, place: str) -> float:
+    began = time.perf_counter()
+    page.goto(f"{address}/?page={place}&model=stories-selective")
+    page.locator(DRAWN[place]).first.wait_for()
+    return time.perf_counter() - began
+
+
+def _change(page: Page, place: str) -> float:
+    began = time.perf_counter()
+    page.locator(f'.places a[data-page="{place}"]').click()
+    page.locator(DRAWN[place]).first.wait_for()
+    return time.perf_counter() - began

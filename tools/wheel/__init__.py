@@ -1,1 +1,0 @@
-"""Builds the wheel of the distribution attention-lab: `python -m build`."""
