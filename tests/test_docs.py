@@ -14,7 +14,7 @@ import pytest
 
 import attention_lab
 import models
-from app.panels.choice.card import card_of
+from app.panels.choosing import card_of
 from app.state.link import query_of, read_query
 from models.tasks import TASKS
 from models.training.recipes import RECIPES

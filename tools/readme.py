@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import models
-from app.panels.choice.card import card_of, headline
+from app.panels.choosing import card_of, headline
 from models.nets.attention import TYPES
 from studies import claims
 from studies.claims import WORDS

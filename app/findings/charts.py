@@ -5,7 +5,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from app.findings.links import place
+from app.findings.statement import place
 from app.panels.measured.lengths import QUANTITIES, TRAINED, Curve, curves_of
 from app.texts import N_, _
 from components.figure import Spec, spec_of

@@ -1,25 +1,43 @@
-"""The page Findings: one component below the header, for the Streamlit script and for the events route."""
+"""The page Findings: one component below the header, for the Streamlit script and the events route; its events."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from app.findings import charts, events, statement
+from app.findings import charts, statement
 from app.findings.statement import MARKS
 from app.panels.measured import matrix
-from app.panels.page import frame, live
+from app.panels.page import frame
 from app.server import caches
-from app.state.lab_state import MATRIX, LabState
+from app.state import session
+from app.state.lab_state import CLAIMS, MATRIX, TRAINING, LabState
+from app.state.link import read_query, settled
+from app.state.pages.training_view import TrainingView
+from app.state.session import history
 from app.texts import _
 from components.mounting import Part
 from studies import claims
 from studies.claims import WORDS, Claim, Statement
 
 
+def on_findings(event: dict[str, Any]) -> None:
+    """Opens a statement, its state in the Lab, or a training of the matrix.
+
+    The event `chart` changes nothing: its answer has the charts, which a first page lacks.
+    """
+    match event.get("type"):
+        case "open" if event.get("statement") in [*CLAIMS]:
+            history().do(replace(history().present, claim=event["statement"]), merge="viewing")
+        case "cell" if recipe := matrix.chosen(event):
+            history().do(replace(history().present, page=TRAINING, training=TrainingView(recipe)))
+        case "lab" if isinstance(event.get("statement"), str) and (query := statement.query(event["statement"])):
+            history().do(settled(history().present, read_query(session.fields_of(query))[0]))
+
+
 def page() -> None:
     """Displays the page in the Streamlit script. The charts follow over the events route."""
-    live.draw(_parts)
+    frame.draw(_parts)
 
 
 def _parts(state: LabState, problems: Sequence[str], follows: bool = False, drawn: bool = False) -> list[Part]:
@@ -29,12 +47,12 @@ def _parts(state: LabState, problems: Sequence[str], follows: bool = False, draw
     shown = _detail(key, stamp) | {"charts": _charts(key, stamp) if drawn else None, "follows": follows}
     header = _list(stamp) | {"open": shown, "problems": [_(problem) for problem in problems], "large": state.teach,
                               "matrix": matrix.table() | {"open": state.claim == MATRIX, "key": MATRIX}}
-    return [Part("findings", "findings", header, on_event=events.on_findings)]
+    return [Part("findings", "findings", header, on_event=on_findings)]
 
 
 def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
     """Returns the components for the events route: the statement at once, its charts in a late block."""
-    return live.answer(partial(_parts, follows=True), state, problems,
+    return frame.answer(partial(_parts, follows=True), state, problems,
                        [lambda: _parts(state, problems, drawn=True)[-1]])
 
 

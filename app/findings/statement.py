@@ -1,16 +1,19 @@
-"""The payload of one statement: its row in the list with the small plot, and the opened statement."""
+"""The payload of one statement: its row in the list with the small plot, the open statement, its link into the Lab."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
-from app.findings.links import query
+from app import texts
+from app.state.lab_state import CLAIMS, LAB
 from app.texts import _, ngettext
-from studies.claims import BUILT, FADES, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, WORDS, Claim, Statement, Verdict
+from studies import claims
+from studies.claims import Claim, Statement, Verdict
 
 # verdict -> its mark in components/findings/marks.js, in the order of the page
-MARKS = {HOLDS: "disc", ONCE: "ring", FADES: "half", SMALL: "equal", FAILS: "cross", BUILT: "square", OPEN: "dash",
-         MISSING: "dotted"}
+MARKS = {claims.HOLDS: "disc", claims.ONCE: "ring", claims.FADES: "half", claims.SMALL: "equal",
+         claims.FAILS: "cross", claims.BUILT: "square", claims.OPEN: "dash", claims.MISSING: "dotted"}
 _TOGETHER = re.compile(r"\S+ ± \S+|\([^()]{1,16}\)")
 _HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # a hyphen before a number is a minus
 
@@ -52,9 +55,24 @@ def detail(claim: Claim, statement: Statement) -> dict[str, Any]:
         "rates": _table(claim.rates)}
 
 
+def place(key: str) -> list[str]:
+    """Returns the model, the tool, and the models beside it of a statement; empty without a place in the Lab."""
+    return (claims.entry(key).get("lab", "") if key in CLAIMS and "-" in key else "").split()
+
+
+def query(key: str) -> str:
+    """Returns the query of a statement's state in the Lab, in the visitor's language; empty without one."""
+    if not place(key):
+        return ""
+    model, tool, *beside = place(key)
+    language = "" if texts.language() == texts.ENGLISH else texts.language()
+    fields = {"page": LAB, "model": model, "with": " ".join(beside), "lab": tool, "lang": language}
+    return urlencode({name: value for name, value in fields.items() if value})
+
+
 def _word(verdict: Verdict) -> str:
     """Returns the verdict; of a statement with a limit that holds, also the limit, because only a bound was shown."""
-    if verdict.bound is None or not verdict.is_limit or verdict.word not in (HOLDS, ONCE):
+    if verdict.bound is None or not verdict.is_limit or verdict.word not in (claims.HOLDS, claims.ONCE):
         return _(verdict.word)
     return _("{verdict}: inside the limit of {bound}", verdict=_(verdict.word), bound=_(verdict.bound_text))
 
@@ -70,8 +88,9 @@ def _facts(statement: Statement) -> list[tuple[str, str]]:
                       if verdict.steps else basis))
     facts.append((_("Test"), _("{contrast}: {interval}", contrast=_(statement.contrast), interval=_(verdict.interval))
                   if verdict.interval else _(statement.contrast)))
-    meaning = _("{meaning}; of a single training", meaning=_(WORDS[HOLDS])) if verdict.word == ONCE else \
-        _(WORDS[verdict.word])
+    meaning = _(claims.WORDS[claims.HOLDS if verdict.word == claims.ONCE else verdict.word])
+    if verdict.word == claims.ONCE:
+        meaning = _("{meaning}; of a single training", meaning=meaning)
     facts.append((_("Rule"), _("{verdict}: {meaning}", verdict=_(verdict.word), meaning=meaning)))
     if verdict.bound is not None:
         facts.append((_("Limit") if verdict.is_limit else _("Margin"),

@@ -9,8 +9,8 @@ from app.lab.tools import FIRST_TOOLS
 from app.panels.page.text import read_picture
 from app.state import visit, visitor_models
 from app.state.fields import MAX_ASKED
-from app.state.handlers import answer_events, head_events, lesson_events
 from app.state.handlers import events as page_events
+from app.state.handlers import head_events, lesson_events
 from app.state.pages.answer_view import MOST_TOKENS, NONE
 from app.state.pages.selection import address_of
 from app.state.session import history, is_index
@@ -45,7 +45,7 @@ def on_lab(event: dict[str, Any]) -> None:
         case "written":
             visit.current().asked = present
         case "source" | "pair" | "patch" | "choose":
-            answer_events.on_answer(event)
+            head_events.on_answer(event)
         case "prune":
             _prune(event.get("heads"), event.get("left"))
         case "step" | "answer" | "teach" | "leave":

@@ -12,9 +12,9 @@ from app.content import picture
 from app.lab import events, tools, written
 from app.lab.now import present
 from app.lab.view import View
-from app.panels.choice import card, choosing
-from app.panels.choice.choosing import informative_models
-from app.panels.page import frame, lesson, live, text
+from app.panels import choosing
+from app.panels.choosing import informative_models
+from app.panels.page import frame, lesson, text
 from app.server import caches
 from app.state import session, visit, visitor_models
 from app.state.lab_state import LabState
@@ -36,7 +36,7 @@ def page() -> None:
     The page does not wait for a generated text. The browser asks the events route for it with the event `written`; if
     that event arrives here, the route is blocked, and the page waits.
     """
-    live.draw(lambda state, problems: _parts(present(state), problems, waits=visit.current().asked == state),
+    frame.draw(lambda state, problems: _parts(present(state), problems, waits=visit.current().asked == state),
               _read_chars)
 
 
@@ -53,7 +53,7 @@ def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
             late.append(partial(written.completed, view.lab, view.before.prompt, view.plan, made[-1]))
         return made
 
-    return live.answer(parts, state, problems, late, _read_chars)
+    return frame.answer(parts, state, problems, late, _read_chars)
 
 
 def _read_chars(state: LabState) -> int:
@@ -123,8 +123,8 @@ def _steps(name: str, kept: tuple[int, ...]) -> list[dict[str, Any]]:
     steps = []
     for each in [*(f"{parts_of(name)[0]}@{step}" for step in kept), parts_of(name)[0]] if kept else []:
         with contextlib.suppress(CheckpointError):  # a damaged checkpoint is left out
-            stored = card.card_of(each)
-            steps.append({"name": each, "step": stored["training"]["steps"], "score": _(card.headline(stored))})
+            stored = choosing.card_of(each)
+            steps.append({"name": each, "step": stored["training"]["steps"], "score": _(choosing.headline(stored))})
     return steps
 
 

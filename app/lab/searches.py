@@ -11,7 +11,7 @@ import torch
 from app import compute
 from app.server import limits, serving
 from app.server.jobs import Cancelled, Job, Progress
-from app.state.pages.search import FEWEST, GROUPS, WINNING, Search
+from app.state.pages.answer_view import FEWEST, GROUPS, WINNING, Search
 from app.texts import N_
 from models import HeadPlan, Lab
 from models.analysis import head_groups, minimal_heads

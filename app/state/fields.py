@@ -8,9 +8,8 @@ from urllib.parse import quote, unquote
 
 from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SHOWN, LabState
 from app.state.lessons.lesson_files import CHOICES, Place, step_at
-from app.state.pages.answer_view import AnswerView
+from app.state.pages.answer_view import AnswerView, Search
 from app.state.pages.lab_view import LabView
-from app.state.pages.search import Search
 from app.state.pages.selection import Selection
 from app.state.pages.training_view import TrainingView
 from app.state.shared import fit, fits_memory

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from app.state.lessons.lesson_files import Place, step_at
-from app.state.pages.answer_view import AnswerView
+from app.state.pages.answer_view import AnswerView, Search
 from app.state.pages.lab_view import LabView
-from app.state.pages.search import Search
 from app.state.pages.selection import Selection
 from app.state.pages.training_view import TrainingView
 from app.state.shared import fit, fits_memory, shape_of

@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from pkgutil import walk_packages
 
-from app.panels.page import frame, live
+from app.panels.page import frame
 from app.state.lab_state import LAB, PAGES, TRAINING, LabState
 
 Answers = Callable[[LabState, Sequence[str]], frame.Answer | None]
@@ -19,9 +19,9 @@ _NAMES = {LAB: "app.lab.page", TRAINING: "app.training.page", "results": "app.fi
     module.name.rpartition(".")[2]: module.name for module in walk_packages(__path__, f"{__name__}.")}
 _MODULES = {page: import_module(_NAMES[page]) for page in PAGES}
 DRAW: dict[str, Callable[[], None]] = {
-    page: module.page if hasattr(module, "page") else partial(live.draw, module.parts)
+    page: module.page if hasattr(module, "page") else partial(frame.draw, module.parts)
     for page, module in _MODULES.items()}
 # the pages that the events route can update: (state, problems) -> components
 ANSWERS: dict[str, Answers] = {
-    page: module.answer if hasattr(module, "answer") else partial(live.answer, module.parts)
+    page: module.answer if hasattr(module, "answer") else partial(frame.answer, module.parts)
     for page, module in _MODULES.items() if hasattr(module, "answer") or hasattr(module, "parts")}

@@ -9,7 +9,7 @@ import models
 from app import texts
 from app.lab.tools import get
 from app.markdown import blocks
-from app.panels.choice import card
+from app.panels import choosing
 from app.state.handlers import lesson_events
 from app.state.lab_state import LabState
 from app.texts import _
@@ -53,7 +53,7 @@ def _data() -> tuple[list[dict[str, str]], list[str]]:
     damaged: list[str] = []
     for name in models.names():
         try:
-            sources |= {source["name"]: source for source in card.card_of(name)["data"] if source["licence"]}
+            sources |= {source["name"]: source for source in choosing.card_of(name)["data"] if source["licence"]}
         except CheckpointError as error:
             damaged.append(str(error))
     return [{"key": "", "term": _(source["name"]), "text": f"{source['licence']}. {source['attribution']}"}

@@ -8,8 +8,8 @@ import streamlit as st
 
 import models
 from app.markdown import literal
-from app.panels.choice import shelf
-from app.panels.page import live, progress
+from app.panels import choosing
+from app.panels.page import frame, progress
 from app.server import limits
 from app.server.jobs import Cancelled, Job, Progress
 from app.state import session, visit, visitor_models
@@ -50,7 +50,7 @@ NOTHING = "", "", False  # no model of the Hub, no message about it, nothing to 
 
 def page() -> None:
     _handle()
-    live.draw(_parts)
+    frame.draw(_parts)
     job, lab = visit.current().job, _lab()
     if job is not None or lab is not None:
         with st.container(key="place"):
@@ -84,7 +84,7 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     typed, hosted = st.session_state.get(_TYPED, ""), hub.access().hosted
     _repo, found, can_load = st.session_state.get(session.LOOKED, NOTHING)
     problem, busy = st.session_state.get(session.JOB_PROBLEM, ""), visit.current().job is not None
-    return [Part("models", "models", shelf.table() | {
+    return [Part("models", "models", choosing.table() | {
         "problems": [sentence(each) for each in problems], "busy": busy,
         "about": _("Open a model of transformers, like BERT, GPT-2, Llama, Qwen3, T5, Marian or ViT. Only "
                    "safetensors are read; a model's code is never run."),
@@ -94,7 +94,8 @@ def _parts(state: LabState, problems: Sequence[str]) -> list[Part]:
         "example": GROUPS[0][1][0], "typed": typed, "size": _(found) if can_load and not busy else "",
         "offered": requested.removeprefix(HUB) if requested.startswith(HUB) else typed,  # first text of the field
         "errors": [sentence(each) for each in (problem, "" if can_load else found) if each and not busy],
-        "groups": [] if busy or _lab() else [(_(title), names) for title, names in GROUPS]}, on_event=shelf.on_models)]
+        "groups": [] if busy or _lab() else [(_(title), names) for title, names in GROUPS]},
+        on_event=choosing.on_models)]
 
 
 def _open(typed: str) -> None:

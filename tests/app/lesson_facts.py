@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 import models
-from app.panels.choice.card import card_of
+from app.panels.choosing import card_of
 from app.state.lab_state import LabState
 from app.state.lessons.lesson_files import Step
 from app.state.link import read_query

@@ -5,7 +5,7 @@ import torch
 
 import models
 from app.lab import events, page, tools
-from app.panels.choice import card
+from app.panels import choosing
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import query_of, read_query
@@ -68,7 +68,7 @@ def test_the_slider_has_every_checkpoint_and_the_released_model():
     kept = page._steps(f"{NAME}@100", STEPS)
     assert [(each["name"], each["step"]) for each in kept] == [
         *((f"{NAME}@{step}", step) for step in STEPS), (NAME, 3000)]
-    assert all(each["score"] == card.headline(models.load(each["name"]).card) for each in kept)
+    assert all(each["score"] == choosing.headline(models.load(each["name"]).card) for each in kept)
     assert page._steps("stories-selective", catalogue.steps("stories-selective")) == []
 
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from app import texts
-from app.findings import charts, events, links, page, statement
+from app.findings import charts, page, statement
 from app.lab import now as lab_now
 from app.lab import tools
 from app.state import visit
@@ -98,7 +98,7 @@ def test_an_opened_statement_has_its_numbers_its_table_and_a_link_that_works(key
 
 
 def test_the_tool_of_each_link_fits_its_model():
-    for query in {links.query(key) for key in EVERY}:
+    for query in {statement.query(key) for key in EVERY}:
         state, _problems = read_query(dict(parse_qsl(query)))
         with visit.use(Visit()):
             view = lab_now.present(state)
@@ -121,11 +121,11 @@ def test_events_open_statements_and_forged_ones_change_nothing():
         for event in ({"type": "open", "statement": "x"}, {"type": "open", "statement": ["papa"]}, {},
                       {"type": "open"}, {"type": "lab"}, {"type": "lab", "statement": "../papa-half"},
                       {"type": "chart"}, {"type": ["open"]}):
-            events.on_findings(event)
+            page.on_findings(event)
             assert now.history.present == before
-        events.on_findings({"type": "open", "statement": "gated-sink"})
+        page.on_findings({"type": "open", "statement": "gated-sink"})
         assert now.history.present == replace(before, claim="gated-sink")
-        events.on_findings({"type": "lab", "statement": "gated-sink"})
+        page.on_findings({"type": "lab", "statement": "gated-sink"})
         assert (now.history.present.page, now.history.present.model) == ("lab", "stories-gated")
 
 
@@ -143,9 +143,9 @@ def test_the_matrix_of_trainings_has_an_address_and_its_cells_open_trainings():
     with visit.use(Visit()) as now:
         before = now.history.present
         for wrong in ({}, {"task": "lookup"}, {"task": ["lookup"], "column": "even"}, {"task": "x", "column": "even"}):
-            events.on_findings({"type": "cell", **wrong})
+            page.on_findings({"type": "cell", **wrong})
             assert now.history.present == before
-        events.on_findings({"type": "cell", "task": "count", "column": "even"})
+        page.on_findings({"type": "cell", "task": "count", "column": "even"})
         assert (now.history.present.page, now.history.present.training.recipe) == (
             "training", recorded.recipe_of("count", "even"))
 

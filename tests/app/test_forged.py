@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.markdown import literal
-from app.panels.choice import shelf
+from app.panels import choosing
 from app.state import session, visit
 from app.state.handlers import events
 from app.state.history import History
@@ -64,7 +64,7 @@ def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visit
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", hosted)
     monkeypatch.setattr(hub, "_fetched", lambda *_: pytest.fail("the Hub was asked"))
     monkeypatch.setattr("huggingface_hub.model_info", _unreachable)
-    shelf.on_models({"type": "find", "text": value})
+    choosing.on_models({"type": "find", "text": value})
     if not isinstance(value, str):
         assert not visitor["visit"].request
         return
@@ -89,7 +89,7 @@ def test_the_model_of_a_link_is_offered_before_the_one_that_was_typed_last():
 
 def test_nothing_typed_is_answered_in_words(visitor):
     for event in ({"type": "load"}, {"type": "find", "text": "  "}):
-        shelf.on_models(event)
+        choosing.on_models(event)
         yours._handle()
     assert visitor[session.JOB_PROBLEM] == "Type a name" and visit.current().job is None
 

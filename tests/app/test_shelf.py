@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.panels.choice import card, shelf
+from app.panels import choosing
 from app.state.history import History
 from app.state.lab_state import LAB, LabState
 from models import catalogue
@@ -16,7 +16,7 @@ def test_every_model_has_one_dot_in_the_row_of_its_attention_and_the_column_of_i
     shown = sent(opened(page="yours", model="stories-selective"), "models")[0]
     found = {dot["name"]: (row["title"], task, dot["score"]) for row in shown["rows"]
              for task, dots in zip(shown["tasks"], row["cells"], strict=True) for dot in dots}
-    expected = {entry.name: (entry.attention.title, entry.task.title, card.headline(card.card_of(entry.name)))
+    expected = {entry.name: (entry.attention.title, entry.task.title, choosing.headline(choosing.card_of(entry.name)))
                 for entry in map(catalogue.find, catalogue.names())}
     assert found == expected and shown["rows"][0]["title"] == "Softmax" and shown["present"] == "stories-selective"
 
@@ -27,5 +27,5 @@ def test_every_model_has_one_dot_in_the_row_of_its_attention_and_the_column_of_i
 def test_a_press_opens_the_model_in_the_lab(event: dict[str, Any], model: str, monkeypatch: pytest.MonkeyPatch):
     past = History(LabState(page="yours"))
     visiting(monkeypatch, past)
-    shelf.on_models(event)
+    choosing.on_models(event)
     assert (past.present.model, past.present.page) == ((model, LAB) if model else (LabState().model, "yours"))

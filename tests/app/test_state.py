@@ -13,8 +13,7 @@ from app.state.history import History
 from app.state.lab_state import CLAIMS, MAX_COMPARED, PAGES, LabState
 from app.state.lessons.lesson_files import Place
 from app.state.link import first_lab, opened_by, query_of, read_query
-from app.state.pages.answer_view import MEASURES, MOST_TOKENS, NONE, AnswerView
-from app.state.pages.search import BOUNDS, WANTED, Search
+from app.state.pages.answer_view import BOUNDS, MEASURES, MOST_TOKENS, NONE, WANTED, AnswerView, Search
 from app.state.pages.selection import SCOPES, Selection
 from app.state.shared import fit
 from models import HeadPlan

@@ -3,7 +3,7 @@
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
-from app.panels.choice import card
+from app.panels import choosing
 from app.texts import N_, _
 from components.mounting import Content
 
@@ -14,7 +14,7 @@ COSTS = (("score_parameters", N_("{n:,} parameters, {ratio:.2f} of softmax")),
 
 def content(view: View, tool: Tool) -> Content:
     """Returns the card."""
-    stored = card.card_of(view.lab.name)
+    stored = choosing.card_of(view.lab.name)
     facts, training, cost, curve = stored["model"], stored["training"], stored["cost"], stored.get("curve")
     attention = stored["attention"]
     # a checkpoint has no minutes
@@ -28,8 +28,8 @@ def content(view: View, tool: Tool) -> Content:
                         longest=facts["longest_text"])),
         *((_("computing scores"), _(text, n=cost[key], ratio=cost[key] / cost[f"softmax_{key}"]))
           for key, text in COSTS),
-        (_("held-out data"), _(card.headline(stored))),
-        *((_("seed {n}", n=seed), _(card.headline(stored, metric)))
+        (_("held-out data"), _(choosing.headline(stored))),
+        *((_("seed {n}", n=seed), _(choosing.headline(stored, metric)))
           for seed, metric in stored.get("other_seeds", {}).items()),
         (_("training"), _("{steps:,} steps of {tokens:,} tokens, seed {seed}", **spent) if spent["minutes"] is None else
          _("{steps:,} steps of {tokens:,} tokens, seed {seed}, {minutes} minutes on one core", **spent)),

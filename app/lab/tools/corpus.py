@@ -7,7 +7,7 @@ import numpy
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
-from app.panels.measured import measures, roles
+from app.panels.measured import measures
 from app.panels.measured.measures import FINDS, MEASURES, SOURCES
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
@@ -85,15 +85,15 @@ def _jobs(view: View, stored: dict[str, Any] | None) -> list[parts.Part]:
 
 
 def _roles(view: View, measured: dict[str, Any]) -> list[parts.Part]:
-    own = [role for role in roles.shown_roles(view.lab, measured)
+    own = [role for role in measures.shown_roles(view.lab, measured)
            if (role["kind"], role["layer"], role["head"]) == view.head]
     shown: list[parts.Part] = [] if own else [parts.note(_("This head has no measured role."))]
     for role in own:
         share = _("{share:.0%}; the best fixed distance {baseline:.0%}", share=role["share"],
                   baseline=role["baseline"]) if "baseline" in role else \
             _("{share:.0%} of its largest weights", share=role["share"])
-        shown.append(parts.note([parts.strong(roles.in_words(role["role"])), ": ", share, ". ",
-                                 roles.look_for(role["role"])]))
+        shown.append(parts.note([parts.strong(measures.in_words(role["role"])), ": ", share, ". ",
+                                 measures.look_for(role["role"])]))
         shown += [parts.texts(("·", example["text"], {"type": "text", "text": example["text"]})
                                for example in role.get("examples", []))]
     return [*shown, parts.note(_("Over {n} sentences of an English treebank.", n=measured["sentences"]))]

@@ -15,8 +15,8 @@ from app.server import limits
 from app.server.jobs import Job
 from app.state import visit
 from app.state.handlers import head_events
-from app.state.pages.search import BOUNDS, FEWEST, WANTED, WINNING, Search
-from app.state.pages.search import GROUPS as IN_GROUPS
+from app.state.pages.answer_view import BOUNDS, FEWEST, WANTED, WINNING, Search
+from app.state.pages.answer_view import GROUPS as IN_GROUPS
 from app.state.session import history
 from app.texts import N_, _, spelt
 from components.mounting import Content

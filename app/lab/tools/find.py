@@ -9,7 +9,7 @@ import numpy
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
-from app.panels.measured import measures, roles
+from app.panels.measured import measures
 from app.panels.measured.measures import FINDS, MEASURES
 from app.texts import N_, _
 from components.mounting import Content
@@ -60,8 +60,8 @@ def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
             "open": _("Probability of an open learned gate.")}
     offered |= {f"corpus {name}": (_("{measure}, over a corpus", measure=_(MEASURES[name])), over[name],
                                    partial(_by, view, corpus, name)) for name in over if name in corpus.values}
-    for key in sorted({role["role"] for role in roles.shown_roles(lab, measured)}):
-        offered[key] = (_("{role} ({n} sentences)", role=roles.in_words(key), n=count), roles.look_for(key),
+    for key in sorted({role["role"] for role in measures.shown_roles(lab, measured)}):
+        offered[key] = (_("{role} ({n} sentences)", role=measures.in_words(key), n=count), measures.look_for(key),
                         partial(_with_role, measured, key))
     return offered
 

@@ -5,7 +5,7 @@ from app.content import parts
 from app.content.tool import Tool
 from app.content.tools.scale import POLICIES
 from app.lab.view import View
-from app.panels.choice.choosing import model_label
+from app.panels.choosing import model_label
 from app.panels.measured.lengths import QUANTITIES, curves_of
 from app.texts import N_, _, number
 from components.mounting import Content

@@ -5,7 +5,7 @@ from typing import Any
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
-from app.panels.choice.choosing import model_label
+from app.panels.choosing import model_label
 from app.texts import N_, _
 from components.mounting import Content
 from models.capabilities import Forgets

@@ -15,8 +15,8 @@ from app.content.picture import SIDE
 from app.content.tool import Tool
 from app.lab.view import View
 from app.markdown import literal
-from app.panels.choice import choosing
-from app.panels.choice.choosing import informative_models, model_label
+from app.panels import choosing
+from app.panels.choosing import informative_models, model_label
 from app.panels.page.text import read_picture
 from app.server import serving
 from app.state import visitor_models

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from app.panels.choice.choosing import model_label
+from app.panels.choosing import model_label
 from app.server import caches
 from app.texts import N_, _
 from studies import seeds, store

@@ -1,1 +1,0 @@
-"""The choice of models, and the panel that shows a model card."""
