@@ -17,12 +17,11 @@ pytest_plugins = ["tests.reruns"]
 
 ROOT = Path(__file__).resolve().parents[1]
 # the test files that `make check` runs: mathematics, state, JavaScript and documents, without the slowest files
-QUICK = ("models/", "learning/", "components/", "app/test_state", "app/test_links", "app/test_turns", "app/test_queue",
-         "app/test_caches", "app/test_jobs", "app/test_texts", "app/test_marked_texts", "app/test_exports",
-         "app/test_compute", "test_docs", "test_data")
+QUICK = ("models/", "learning/", "components/", "app/test_state", "app/test_links", "app/test_turns", "app/test_jobs",
+         "app/test_texts", "app/test_marked_texts", "app/test_exports", "app/test_compute", "test_docs", "test_data")
 SLOW = ("learning/test_training_runs", "models/test_training", "models/test_pair_training", "models/test_sweep",
         "models/test_verdicts", "models/test_foreign", "models/test_contract", "models/test_claim",
-        "models/test_executor", "models/test_encoders", "models/test_hostile_folders")
+        "models/test_encoders", "models/test_hostile_folders")
 # the tests that only `make nightly` runs: hostile traffic, installs and mutants
 NIGHTLY = ("test_adversarial.py::test_nothing", "test_protocol.py::test_a_stranger",
            "test_install.py::test_pip", "test_install.py::test_make",

@@ -1,17 +1,26 @@
-"""The guide: its sections, its length, and that its code, names and links are true."""
+"""The guide, the page for teachers and the table of models: their numbers, names and links are true."""
 
 import re
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy
 import pytest
 
 from app import texts
 from app.lab.tools import TOOLS
-from app.state.lab_state import PAGES
+from app.panels import choosing
+from app.state import visit
+from app.state.history import History
+from app.state.lab_state import LAB, PAGES, LabState
+from app.state.lessons.lesson_files import CHOICES, step_at
+from app.state.link import read_query
 from app.texts import LANGUAGES
+from app.views.teaching.teachers import PLAN
 from models import HeadPlan, catalogue, load, run
 from tests.app.test_pages import opened, sent
+from tests.app.visitors import visiting
+from tools.extract import template
 
 MOST_WORDS = 2_500
 GONE = ("Explore", "Compare", "Pruning", "Length", "Results", "Your model", "Heads page")  # former pages
@@ -86,3 +95,58 @@ def test_the_guide_reports_what_a_link_could_not_open():
 def test_the_tip_of_every_tool_is_in_the_glossary():
     tips = {tool.tip for tool in TOOLS if tool.tip}
     assert len(tips) > 10 and tips <= set(texts.glossary())
+
+
+def test_the_class_takes_45_minutes_and_each_of_its_steps_is_a_link_that_opens_it():
+    assert sum(part.minutes for part in PLAN) == 45
+    app = opened(page="teachers")
+    assert not app.exception
+    text = "\n".join(its.value for its in app.markdown)
+    folded = "\n".join(its.value for answer in app.expander for its in answer.markdown)
+    places = [place for part in PLAN for place in part.steps]
+    links = re.findall(r"\]\([^)?]*\?([^)]+)\)", text)
+    states = [read_query(dict(parse_qsl(link)))[0] for link in links]
+    assert [state.lesson for state in states] == places and all(state.teach for state in states)
+    for place in places:
+        question = step_at(place).question
+        if question is not None:
+            answer = f"**({CHOICES[question.right]})** {question.because}"
+            assert answer in folded and question.ask in text and question.ask not in folded
+
+
+def test_its_links_keep_the_language():
+    text = "\n".join(its.value for its in opened(page="teachers", lang="zh").markdown)
+    links = re.findall(r"\?lesson=[a-z]+\.\d&teach=1&lang=zh\)", text)
+    assert len(links) == sum(len(part.steps) for part in PLAN)
+
+
+def test_the_lessons_page_leads_there():
+    app = opened(page="lessons")
+    with visit.use(app.session_state["visit"]) as now:
+        now.channel.receive([("lessons", {"type": "teachers", "sequence": 1})])
+    assert not app.run().exception and any("45" in its.value for its in app.markdown)
+
+
+def test_the_plan_names_buttons_and_places_that_exist():
+    texts = {text.id for text in template()}
+    named = [name for part in PLAN for name in re.findall(r"\*([^*]+)\*", part.what)]
+    assert len(named) >= 3 and set(named) <= texts
+
+
+def test_every_model_has_one_dot_in_the_row_of_its_attention_and_the_column_of_its_task():
+    shown = sent(opened(page="yours", model="stories-selective"), "models")[0]
+    found = {dot["name"]: (row["title"], task, dot["score"]) for row in shown["rows"]
+             for task, dots in zip(shown["tasks"], row["cells"], strict=True) for dot in dots}
+    expected = {entry.name: (entry.attention.title, entry.task.title, choosing.headline(choosing.card_of(entry.name)))
+                for entry in map(catalogue.find, catalogue.names())}
+    assert found == expected and shown["rows"][0]["title"] == "Softmax" and shown["present"] == "stories-selective"
+
+
+@pytest.mark.parametrize(("event", "model"), [
+    ({"type": "model", "model": "masked-softmax"}, "masked-softmax"), ({"type": "model", "model": "none"}, ""),
+    ({"type": "model", "model": ["masked-softmax"]}, ""), ({"type": "x", "model": "masked-softmax"}, "")])
+def test_a_press_opens_the_model_in_the_lab(event: dict[str, Any], model: str, monkeypatch: pytest.MonkeyPatch):
+    past = History(LabState(page="yours"))
+    visiting(monkeypatch, past)
+    choosing.on_models(event)
+    assert (past.present.model, past.present.page) == ((model, LAB) if model else (LabState().model, "yours"))

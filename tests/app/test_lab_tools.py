@@ -1,4 +1,4 @@
-"""The tools of the Lab: each can be drawn for every kind of model, and is reached in two presses or by search."""
+"""The tools of the Lab: each is drawn for every kind of model and found; hidden words; generation with less memory."""
 
 import json
 import re
@@ -7,17 +7,29 @@ from typing import Any
 
 import numpy
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.content import parts
 from app.content.tools.mean import mean_map
 from app.lab import events, tools
+from app.lab.tools import cont
+from app.lab.tools.hide import MOST_WORDS, new_prediction, with_hidden, words
 from app.state import visit
+from app.state.lab_state import LAST
 from components.library.bundle import bundle
 from components.mounting import FOLDER
 from components.payload import lower_triangle, pack, unpack
+from models import load
+from models.catalogue import find
+from models.generate.decoding import Step
 from models.plan import HeadPlan
+from models.storage.checkpoint import read_json, write_json
 from models.thumbnails import encoded
+from studies import store
+from studies.corpus.forgetting import largest_factor
 from tests.app.test_lab import LAYER, STORY, view_of
+from tests.app.test_pages import opened, sent
 
 DRAWINGS = FOLDER / "lab" / "tools"
 SELECTIVE = "stories-selective"
@@ -156,3 +168,122 @@ def test_a_sheet_names_each_fact_once():
                  if part.get("look") == "sheet")
     names = [name for name, _text in sheet["rows"] if name]
     assert len(set(names)) == len(names) < len(sheet["rows"])
+
+
+TEXTS = st.text(alphabet=" abz.'\"[]MASK\n-é", max_size=60)
+
+
+def bare(text: str) -> str:
+    return text.replace("[", "").replace("]", "")
+
+
+def test_choosing_and_taking_back():
+    text = "The cat [sat] on the [MASK]."
+    assert [(word, hidden) for *_, word, hidden in words(text)] == [
+        ("The", False), ("cat", False), ("sat", True), ("on", False), ("the", False)]
+    assert with_hidden(text, {1}) == "The [cat] sat on the [MASK]."
+    assert with_hidden(with_hidden(text, {1}), {2}) == text
+
+
+@pytest.mark.parametrize("word", ["cafe\u0301", "हिन्दी", "می\u200cخواهم", "שָׁלוֹם"])
+def test_marks_stay_with_their_letters(word: str):
+    assert [its[2] for its in words(f"a {word} b")] == ["a", word, "b"]
+
+
+@given(TEXTS, st.sets(st.integers(0, 20)))
+def test_only_brackets_change(text: str, chosen: set[int]):
+    changed = with_hidden(text, chosen)
+    assert bare(changed) == bare(text)
+    assert with_hidden(changed, {i for i, (*_, hidden) in enumerate(words(changed)) if hidden}) == changed
+
+
+@given(TEXTS)
+def test_hidden_words_stay_as_typed(text: str):
+    assert with_hidden(text, {i for i, (*_, hidden) in enumerate(words(text)) if hidden}) == text
+
+
+def test_a_long_text_offers_some_of_its_words():
+    assert len(words("word " * 500)) == MOST_WORDS
+    assert with_hidden("word " * 500, {0}).count("[") == 1
+
+
+@pytest.mark.parametrize(("text", "word", "asked"), [
+    ("There was a time in the house.", "house", 0), ("There was a time in the [house].", "time", 0),
+    ("There was a [time] in the house.", "house", 1), ("[There] was a time in the [house].", "time", 1),
+    ("A [MASK] was in the house.", "house", 1), ("The house was old.", "The", 0)])
+def test_the_word_hidden_last_is_predicted(text: str, word: str, asked: int):
+    task = find("masked-softmax").task
+    chosen = [i for i, (_start, _stop, its, hidden) in enumerate(words(text)) if hidden or its == word]
+    assert new_prediction(task, text, chosen) == asked
+    prompt = task.read(with_hidden(text, set(chosen)))
+    assert task.token_at(prompt, prompt.predict_at[asked]).strip() == word
+
+
+def test_a_word_that_is_shown_again_leaves_the_last_prediction():
+    text = "There was a [time] in the [house]."
+    assert new_prediction(find("masked-softmax").task, text, [6]) == LAST
+
+
+def points_of(way: str, *factors: int, worse: float = 0.0) -> list[dict]:
+    return [{"way": way, "factor": factor, "perplexity": 20.0 + factor + worse, "perplexity_books": 30.0,
+             "perplexity_stories": 10.0, "budgets": [256 // factor] * 4, "kept_share": 1 / factor}
+            for factor in factors]
+
+
+@pytest.mark.parametrize(("curve", "limit", "factor"), [
+    ({}, 11, 0), ({1: 10}, 9, 0), ({1: 10, 2: 10.5, 4: 11.5, 8: 10}, 11, 2), ({8: 10, 1: 10}, 11, 8)])
+def test_the_largest_factor(curve: dict[float, float], limit: float, factor: float):
+    assert largest_factor(curve, limit) == factor
+
+
+FORGETTING = {"name": "stories-selective", "points": points_of("chosen", 1, 2, 4),
+             "comparisons": points_of("equal", 2, 4) + points_of("equal-oldest", 2, 4)}
+CONTROL = {"name": "stories-softmax", "points": points_of("chosen", 1, 2, 4, worse=1.5),
+           "comparisons": points_of("equal", 2, 4, worse=1.5)}
+
+
+@pytest.fixture
+def measurements(tmp_path, monkeypatch):
+    """Writes measurements of a selective model and of the softmax control, which is slightly worse with full memory."""
+    for curves in (FORGETTING, CONTROL):
+        name = str(curves["name"])
+        write_json(tmp_path / f"{name}.memory.json", curves | {
+            "window": 256, "windows": 64, "validation_windows": 24, "cpu_seconds": 1,
+            "metric": load(name).card["metric"], "command": f"python -m studies.corpus.forgetting {name}"})
+    monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
+
+
+def test_counts_in_words():
+    assert cont.counts([Step("a", False, ((0,), (0,)))]) == "Each layer keeps 1 of 1 tokens"
+    some = [Step("a", False, ((0,), (0,)))] * 4 + [Step("a", False, ((0, 4), (0, 1, 4), (0, 1, 2, 4)))]
+    assert cont.counts(some) == "Kept of 5: layer 1 2 · layer 2 3 · layer 3 4"
+
+
+def test_measured_budgets_can_be_chosen(measurements):
+    choices = cont.choices(load("stories-selective"))
+    assert choices["Keep 1/4 of the tokens: 64, 64, 64, 64 by layer"] == (64,) * 4
+    assert choices["Keep all tokens while writing"] == ()
+    assert "1/1" not in " ".join(choices)
+
+
+def test_the_curve(measurements):
+    header = sent(opened(model="stories-selective", lab="all.memory"), "lab")[0]["tool"]
+    text = json.dumps(header)
+    assert header["key"] == "all.memory"
+    assert "With 1/2 of its memory, its perplexity is no higher than softmax's" in text
+
+
+def test_a_measurement_of_other_weights_is_not_shown(measurements, tmp_path):
+    path = tmp_path / "stories-selective.memory.json"
+    assert store.read("stories-selective", "memory")
+    write_json(path, read_json(path) | {"metric": {"perplexity": 1.0}})
+    assert store.read("stories-selective", "memory") is None
+
+
+def test_only_measured_selective_models_have_the_curve(monkeypatch, tmp_path):
+    def tools(model: str) -> list[str]:
+        return [tool["key"] for tool in sent(opened(model=model), "lab")[0]["tools"]]
+
+    assert "all.memory" in tools("stories-selective") and "all.memory" not in tools("stories-softmax")
+    monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
+    assert "all.memory" not in tools("stories-selective")

@@ -1,21 +1,29 @@
-"""The served app with a base path, on the visitor's own machine: gate, limits and health check work."""
+"""The served app with a base path: gate, limits, health check, compressed files, and the style inserted in its page."""
 
 import asyncio
 import contextlib
+import gzip
 import http.client
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 import websockets
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.testclient import TestClient
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
 from app.server import limits
-from app.server.requests import messages
+from app.server.requests import messages, static_files
+from app.server.requests.first_paint import FirstPaint, head
 from components.library import address as library_address
 from components.library import source
+from components.mounting import page_style
 from tests.browser import serve
 from tests.own_loop import run
 
@@ -113,3 +121,99 @@ def test_the_limits_hold_below_the_base_path(address: str):
     assert socket(address, message=b"x" * (messages.LARGEST + 1)) == "closed"
     assert socket(address, message=files(messages.MOST_FILES + 1)) == "silence"
     assert socket(address, message=files(messages.MOST_FILES)) == "file_urls_response"
+
+
+TEXT = "let a = 1;\n" * 500
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> TestClient:
+    file = tmp_path / "a.js"
+    file.write_text(TEXT, encoding="utf-8")
+    return TestClient(static_files.StaticFiles(PlainTextResponse("passed on"), "/lab", {"/static/a.js": file}))
+
+
+def test_a_file_is_compressed_and_kept_by_the_browser(client):
+    answer = client.get("/lab/static/a.js", headers={"Accept-Encoding": "gzip"})
+    assert answer.text == TEXT
+    assert answer.headers["content-encoding"] == "gzip"
+    assert int(answer.headers["content-length"]) == len(gzip.compress(TEXT.encode(), 6, mtime=0)) < len(TEXT) / 10
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in answer.headers["cache-control"]
+    assert answer.headers["vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize("path, headers", [
+    ("/lab/static/a.js", {"Accept-Encoding": "identity"}), ("/lab/static/a.js", {"Range": "bytes=0-9"}),
+    ("/static/a.js", {}), ("/lab/static/b.js", {}), ("/lab/static//a.js", {}), ("/lab", {}),
+])
+def test_all_other_requests_are_passed_on(client, path, headers):
+    assert client.get(path, headers={"Accept-Encoding": "gzip"} | headers).text == "passed on"
+    assert client.post("/lab/static/a.js").text == "passed on"
+
+
+def test_the_name_of_each_file_changes_with_its_content():
+    """Browsers keep the files for a year, so each name must contain a hash or a version."""
+    files = static_files.served_files()
+    assert len(files) > 100
+    assert "/app/static/vega-6.2.0.js" in files
+    hashed = re.compile(r"^/static/.*\.[\w-]{8}\.\w+$")
+    versioned = re.compile(r"^/app/static/.*-\d+\.\d+\.\d+\.(js|woff2)$")
+    assert not [path for path in files if not hashed.match(path) and not versioned.match(path)]
+
+
+def test_the_fonts_of_the_page_are_served_and_small():
+    named = re.findall(r"url\('([^']+\.woff2)'\)", page_style())
+    fonts = [static_files.served_files()[f"/{path}"] for path in named]
+    assert len(set(fonts)) == 3
+    assert sum(font.stat().st_size for font in fonts) < 250_000
+    assert all(font.read_bytes()[:4] == b"wOF2" for font in fonts)
+    assert {file.name for file in static_files.OWN.glob("*.woff2")} == {font.name for font in fonts}
+
+
+PAGE, STYLE = "<html><head></head><body></body></html>", "<style>b {}</style>"
+CHANGED = f"<html><head>{head()}</head><body>{STYLE}</body></html>"
+
+
+def answer(response: Response) -> TestClient:
+    return TestClient(FirstPaint(response, STYLE))
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_a_page_gets_background_and_style(is_compressed: bool):
+    body = gzip.compress(PAGE.encode()) if is_compressed else PAGE
+    headers = {"Content-Encoding": "gzip"} if is_compressed else {}
+    found = answer(Response(body, media_type="text/html", headers=headers)).get("/")
+    assert found.text == CHANGED
+    if not is_compressed:
+        assert found.headers["content-length"] == str(len(CHANGED.encode()))
+
+
+@pytest.mark.parametrize(("kind", "status", "headers"), [
+    ("text/javascript", 200, {}), ("text/html", 404, {}), ("text/html", 200, {"Content-Disposition": "attachment"}),
+    ("text/html", 200, {"Content-Encoding": "zstd?"})])
+def test_every_other_response_is_unchanged(kind: str, status: int, headers: dict[str, str]):
+    found = answer(Response(PAGE, status, headers, kind)).get("/")
+    assert found.text == PAGE
+    assert found.headers["content-length"] == str(len(PAGE))
+
+
+def test_the_sentence_about_a_missing_connection_is_in_each_language():
+    for sentence in ("No connection to the server", "没有连接到服务器"):
+        assert sentence in head()
+
+
+def test_the_headers_of_a_page_have_no_body():
+    assert answer(Response(media_type="text/html")).head("/").content == b""
+
+
+def test_a_browser_never_takes_its_stored_page_for_the_present_page(tmp_path: Path):
+    """Streamlit's file is the same after an update of the app, so Streamlit alone would answer 304."""
+    (tmp_path / "index.html").write_text(PAGE)
+    unchanged = FileResponse(tmp_path / "index.html", stat_result=(tmp_path / "index.html").stat()).headers["etag"]
+    streamlit = StaticFiles(directory=tmp_path, html=True)
+    asked = {"Accept": "text/html,*/*;q=0.8", "If-None-Match": unchanged}
+    assert TestClient(streamlit).get("/", headers=asked).status_code == 304
+    found = TestClient(FirstPaint(streamlit, STYLE)).get("/", headers=asked)
+    assert found.text == CHANGED
+    assert "etag" not in found.headers and "last-modified" not in found.headers

@@ -1,14 +1,19 @@
-"""Recorded trainings and the matrix: files that this repository has, and the command that makes them."""
+"""Recorded trainings and their matrix: the repository's files, the command that makes them, and HTML for notebooks."""
 
+import base64
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page, expect
 from scipy import special
 
 from learning import loop, recorded
+from learning.loop import Learning
+from learning.moment import html
 from learning.recipe import Recipe
 from learning.tasks import TASKS
 from tests.learning.pictures import unpacked
@@ -67,3 +72,36 @@ def test_the_command_continues_where_it_stopped(tmp_path: Path, monkeypatch: pyt
     capsys.readouterr()
     recorded.main()
     assert len(capsys.readouterr().out.splitlines()) == len(TASKS)  # nothing is trained again
+
+
+MOMENTS = recorded.recording(Recipe("lookup")) or []
+
+
+def test_a_training_is_shown_with_all_its_moments():
+    learning = Learning(Recipe("count", layers=1, heads=2, steps=3))
+    shown = learning._repr_html_()
+    patterns = re.search('data-patterns="([^"]*)"', shown)
+    assert patterns and base64.b64decode(patterns[1]) == b"".join(
+        moment.packed().partition(b"\n")[2] for moment in learning)
+    points = re.search('polyline points="([^"]*)"', shown)
+    assert points and len(points[1].split()) == len([*learning]) == 4
+    assert f"{learning.baseline:.1%}" in shown and "count.softmax.1x2.0.3" in shown
+
+
+def test_a_title_is_no_markup():
+    assert "<img" not in html("<img src=x>", 0.1, MOMENTS)
+
+
+@pytest.mark.browser
+def test_the_slider_draws_each_moment(browser: Browser):
+    page: Page = browser.new_page()
+    page.set_content(html("lookup", 0.09, MOMENTS))
+    text, slider = page.locator("output"), page.locator("input")
+    expect(text).to_have_text("Step 1500: 99.8% right, loss 0.01 nats. Prediction: 5 (99.9%)")
+    drawing = "c => c.toDataURL()"
+    last, end = page.locator("canvas").evaluate(drawing), page.locator("circle").get_attribute("cx")
+    slider.focus()
+    slider.press("Home")
+    expect(text).to_have_text(re.compile("^Step 0: 0.0% right"))
+    assert page.locator("canvas").evaluate(drawing) != last
+    assert page.locator("circle").get_attribute("cx") != end

@@ -1,4 +1,4 @@
-"""Minimal head sets: gates as a function, the fewest heads against an exhaustive search, confidence by hand."""
+"""Minimal and winning head sets: gates as a function, the fewest heads by exhaustive search, confidence by hand."""
 
 import itertools
 import math
@@ -14,6 +14,7 @@ from torch.testing import assert_close
 
 import models
 from models.analysis import head_groups, head_measures, minimal_heads
+from models.analysis.answer import winning_heads
 from models.analysis.gated_predictions import Gating, Question
 from models.analysis.head_groups import FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED, group_of
 from models.errors import CancelledError
@@ -161,12 +162,13 @@ def test_the_fewest_heads_where_single_losses_mislead():
     assert misled[2] > 0.5  # in this order heads 0 and 1 are pruned first, because each can replace the other
 
 
-def random_toy(seed: int, count: int = 9) -> Gating:
-    """Returns a model whose heads have effects of very different size; some heads do part of the same work."""
+def random_toy(seed: int, uneven: bool = True) -> Gating:
+    """Returns a model of nine heads, some of which do part of the same work. If it is uneven, their effects are of very
+    different size."""
     random = torch.Generator().manual_seed(seed)
-    sizes = 2.0 ** -torch.arange(count)[torch.randperm(count, generator=random)].float()
-    first, second = (2 * torch.randn(count, 4, generator=random) * sizes.unsqueeze(1) for _ in range(2))
-    return toy(count, lambda gates: gates @ first + torch.relu(gates @ second - 0.5))
+    sizes = 2.0 ** -torch.arange(9)[torch.randperm(9, generator=random)].float() if uneven else torch.full((9,), 0.5)
+    first, second = (2 * torch.randn(9, 4, generator=random) * sizes.unsqueeze(1) for _ in range(2))
+    return toy(9, lambda gates: gates @ first + torch.relu(gates @ second - 0.5))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -268,3 +270,31 @@ def test_tokens_of_the_text_itself():
     assert found.shape == bert.shape["self"] and ((found > 0) & (found < 1)).all()
     row = head_measures.in_one_row(bert.kinds, {"self": found})
     assert row[bert.kinds[0].addresses.index(("self", 1, 2))] == found[1, 2]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_as_few_heads_make_another_token_win_as_an_exhaustive_search_finds(seed: int):
+    """If a set of at most two heads wins, the search finds a smallest winning set; else it has at most one head more.
+    The margin of the result is that of the gated predictions, and a token that wins already needs no head."""
+    gating = random_toy(seed, uneven=False)
+    sets = torch.tensor(list(itertools.product([False, True], repeat=9)))
+    log_probabilities = gating.in_parts(gating.log_probabilities, 1 - sets.float())[:, 0]
+    for token in range(4):
+        others = log_probabilities.clone()
+        others[:, token] = -torch.inf
+        wins = log_probabilities[:, token] > others.max(-1).values
+        fewest = int(sets[wins].sum(1).min()) if wins.any() else None
+        found = winning_heads.search(gating, token)
+        if fewest is None:
+            assert found.fewest is None and found.best[found.nearest][0] <= 0
+            continue
+        assert found.fewest is not None and fewest <= found.fewest <= (fewest if fewest <= 2 else fewest + 1)
+        margin, changed = found.best[found.fewest]
+        row = (sets == changed).all(1)
+        assert int(changed.sum()) == found.fewest
+        assert margin == pytest.approx(float((log_probabilities[row, token] - others[row].max(-1).values)[0]), abs=1e-5)
+
+
+def test_a_search_is_cancelled():
+    with pytest.raises(CancelledError):
+        winning_heads.search(random_toy(0, uneven=False), 3, cancelled=lambda: True)

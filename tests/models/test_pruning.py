@@ -1,4 +1,4 @@
-"""Tests of studies/corpus/pruning.py: losses of plans that prune more and more heads, or a single one."""
+"""Pruned heads: orders, plans made from them, measured losses, and models without these heads."""
 
 from pathlib import Path
 
@@ -7,10 +7,13 @@ import tiny
 import tiny_pairs
 import torch
 from torch.nn import functional
+from torch.testing import assert_close
 
 from models import load
 from models.analysis import pruning_orders
 from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM
+from models.generate.seq2seq_decoding import write
+from models.nets.head_removal import Nothing, multiplications, without
 from models.plan import HeadPlan
 from models.tasks import TASKS
 from models.tasks.base import Batch, Pairs
@@ -136,3 +139,95 @@ def test_costs_fall_with_heads(lab, monkeypatch: pytest.MonkeyPatch):
     counts = [its["multiplications"] for its in found]
     assert [its["left"] for its in found] == scope.sizes(8) and counts == sorted(set(counts))
     assert found[0]["of_heads"] == 0 and all(its["seconds"] > 0 for its in found)
+
+
+HEADS = [("encoder", layer, head) for layer in (0, 1) for head in (0, 1)]
+
+
+def test_the_head_with_the_smallest_value_is_pruned_first():
+    assert pruning_orders.by_values(HEADS, [3.0, -1.0, 2.0, -1.0]) == (HEADS[1], HEADS[3], HEADS[2], HEADS[0])
+
+
+def test_chance_is_the_same_each_time_and_another_each_draw():
+    first = pruning_orders.at_random(HEADS * 8, 0)
+    assert first == pruning_orders.at_random(HEADS * 8, 0) != pruning_orders.at_random(HEADS * 8, 1)
+    assert sorted(first) == sorted(HEADS * 8)
+
+
+def run(plan: str, *probabilities: float, kinds: tuple[str, ...] = ("encoder",)) -> dict:
+    rows = [list(probabilities[:2]), list(probabilities[2:])]
+    return {"kinds": list(kinds), "plan": plan, "probabilities": {"encoder": rows}}
+
+
+def test_learned_gates():
+    """Heads whose gates stay open at more penalty strengths are pruned later. Ties are ordered by the probability that
+    the gate is open. Trainings with gates in other blocks do not affect the order."""
+    series = [run("encoder-0.0g0-0.1g0", 0.1, 0.3, 0.9, 0.8), run("encoder-0.0g0-0.1g0-1.0g0", 0.2, 0.1, 0.6, 0.7),
+              run("", 0.99, 0.99, 0.99, 0.99, kinds=("encoder", "cross"))]
+    assert pruning_orders.learned(series, HEADS) == (
+        ("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 1, 0), ("encoder", 1, 1))
+    assert pruning_orders.learned(series[2:], HEADS) == pruning_orders.learned([], HEADS) == ()
+
+
+@pytest.mark.parametrize("left", range(5))
+def test_plans(left: int):
+    order = pruning_orders.by_values(HEADS, [3.0, -1.0, 2.0, -1.0])
+    before = HeadPlan().constant("encoder", 0, 0).gate("cross", 0, 0, 0.5).gate("encoder", 1, 1, 0.25)
+    plan = pruning_orders.pruned(before, order, left)
+    assert [address for address in order if plan.state(*address).gate == 0] == list(order[:4 - left])
+    assert plan.state("encoder", 0, 0).constant and plan.state("cross", 0, 0).gate == 0.5
+    assert pruning_orders.left_of(plan, order) == left
+    assert pruning_orders.left_of(before, order) == 4
+
+
+CLOSED = {
+    "some": [(0, 1), (1, 0), (1, 3)], "the first ones": [(0, 0), (1, 0), (1, 1)],
+    "one layer": [(0, 0), (0, 1), (0, 2), (0, 3), (1, 2)], "all": [(a, b) for a in (0, 1) for b in range(4)]}
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+
+
+@pytest.mark.parametrize("which", CLOSED)
+@tiny.either_way
+def test_logits_are_those_of_gates_of_0(attention: str, causal: bool, which: str):
+    lab = tiny.make_lab(attention, causal)
+    closed = {tiny.address(lab, *its) for its in CLOSED[which]}
+    ids = tiny.random_ids(2, 20)
+    interventions = lab.interventions(HeadPlan().with_heads(closed, gate=0.0), 20)
+    expected = lab.model.logits(lab.model(ids, interventions))
+    before = {name: tensor.clone() for name, tensor in lab.model.state_dict().items()}
+    smaller = without(lab.model, closed)
+    assert_close(smaller.logits(smaller(ids)), expected, **CLOSE)
+    assert multiplications(smaller, ids[:1]) < multiplications(lab.model, ids[:1])
+    assert all(torch.equal(tensor, before[name]) for name, tensor in lab.model.state_dict().items())
+    with pytest.raises(AssertionError):  # the unmodified model has other results
+        assert_close(lab.model.logits(lab.model(ids)), expected, **CLOSE)
+
+
+@tiny_pairs.every_type
+def test_of_two_texts(attention: str):
+    """Heads are removed in all three blocks, and generation with cached keys and values gives the same text."""
+    lab = tiny_pairs.make_lab(attention)
+    closed = {("encoder", 0, 1), ("encoder", 2, 0), ("decoder", 0, 0), ("decoder", 0, 2), ("cross", 0, 3),
+              *(("cross", 1, head) for head in range(4)), *(("encoder", 1, head) for head in range(4))}
+    texts, targets = tiny_pairs.random_pairs(3, 12, 9)
+    plan = HeadPlan().with_heads(closed, gate=0.0)
+    expected = lab.model.logits(lab.model(texts, targets, lab.interventions(plan, 12, 9)))
+    smaller = without(lab.model, closed)
+    found = smaller.logits(smaller(texts, targets))
+    assert_close(found[targets != tiny_pairs.PADDING], expected[targets != tiny_pairs.PADDING], **CLOSE)
+    assert isinstance(smaller.attentions("encoder")[1], Nothing)
+    prompt = lab.read(tiny_pairs.TEXT_TYPED)
+    assert write(smaller, [prompt.ids], 3, limit=lab.limit)[0].ids == lab.translate(prompt, plan, beam=3)
+
+
+def test_multiplications_are_counted_by_hand():
+    """Softmax attention has four projections of C by D per head and token. It also has two products of N by D per head
+    and query."""
+    lab = tiny.make_lab("softmax")
+    n, width = 20, tiny.WIDTH
+    ids = tiny.random_ids(1, n)
+    head = n * 4 * width * (width // 4) + 2 * n * n * (width // 4)
+    rest = tiny.LAYERS * n * 8 * width**2 + n * width * lab.model.config.vocabulary
+    for closed in ([], CLOSED["some"], CLOSED["all"]):
+        smaller = without(lab.model, [("self", *its) for its in closed])
+        assert multiplications(smaller, ids) == rest + (8 - len(closed)) * head

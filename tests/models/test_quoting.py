@@ -1,5 +1,7 @@
-"""Tests of quoted user text in messages: it is short and visible, and cannot reverse the direction of the sentence."""
+"""User text in messages and tables: short and visible, it neither reverses a sentence nor becomes a formula."""
 
+import csv
+import io
 import unicodedata
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from app.state.link import read_query
 from models import HeadPlan
+from models.csv_table import safe, to_csv
 from models.errors import InputError
 from models.messages import cut
 from models.tasks.assignment import AssignmentReader
@@ -50,3 +53,20 @@ def test_nor_can_a_text(text: str):
 
 def test_nor_can_a_plan():
     assert "\u202e" not in "".join(HeadPlan.read("\u202e_self-\u202e_scale-\u202e")[1])
+
+
+@given(st.lists(st.lists(st.sampled_from("=+-@\t\r\n\",1a") | st.text(max_size=4), min_size=1, max_size=4)
+                .map("".join), min_size=1, max_size=4))
+def test_no_field_is_a_formula_and_each_can_be_read(row: list[str]):
+    (read,) = csv.reader(io.StringIO(to_csv([row]), newline=""))
+    for field, text in zip(read, row, strict=True):
+        assert field in (text, f"'{text}")
+        assert len(field) < 2 or field[0] not in "=+-@\t\r" or float(field) is not None
+
+
+@pytest.mark.parametrize(("value", "field"), [
+    ("=1+1", "'=1+1"), ("-x", "'-x"), ("@a", "'@a"), ("-", "-"), ("=", "="), ("-1.5e-3", "-1.5e-3"), ("+.5", "+.5"),
+    (-1.5, -1.5), (float("nan"), ""), ("a=1", "a=1"), (None, None)])
+def test_fields(value: object, field: object):
+    """The same rule as components/core/csv.js."""
+    assert safe(value) == field

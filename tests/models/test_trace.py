@@ -1,4 +1,4 @@
-"""A Trace records the forward pass: shapes, norms, losses and probabilities; and it cannot be changed."""
+"""A Trace records the forward pass and cannot be changed; the loss per byte; a Lab with the required members alone."""
 
 import copy
 import math
@@ -7,16 +7,20 @@ from dataclasses import FrozenInstanceError, fields, replace
 import numpy
 import pytest
 import torch
+from foreign_tiny import lab_of
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy import ndarray
-from tiny import LAYERS, TEXT, address, all_heads, another_scale, random_ids, trace_of
+from tiny import LAYERS, TEXT, address, all_heads, another_scale, make_lab, prompt_of, random_ids, trace_of
 from torch.nn import functional
 from torch.testing import assert_close
 
 import models
-from models.lab import run_prompt
+from models import capabilities
+from models.analysis.per_byte import loss_per_byte
+from models.lab import Lab, run, run_prompt
 from models.labs.stack import StackLab
+from models.messages import Message
 from models.nets.attention.gated import Gated
 from models.plan import HeadPlan
 from models.prompt import Prompt
@@ -177,3 +181,87 @@ def test_entropy_of_a_certain_row():
 def test_the_first_ids_are_those_of_the_whole_order(probabilities: list[float], count: int):
     """Equal probabilities keep the order of their ids."""
     assert output(*probabilities).top(count).tolist() == output(*probabilities).order[:count].tolist()
+
+
+TEXTS = ["The cat sat on the mat.", "Η γάτα κάθισε.", " two  spaces", "木 é 🙂 end"]
+
+
+@pytest.mark.parametrize("name", ["stories-softmax", "gpt2", "llama", "xglm"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_model_that_gives_each_byte_the_same_probability_has_that_loss_in_every_tokenizer(name: str, text: str):
+    """The bytes of a token are the part of the text between the two ends of its characters."""
+    lab = models.load(name) if "-" in name else lab_of(name)
+    prompt = lab.read(text)
+    unknown = any("[UNK]" in token for token in prompt.tokens)
+    if unknown:
+        pytest.skip("an unknown word is one token of another size")
+    parts = lab.task.bytes_of(prompt.ids)
+    sizes = [len(parts[i].split()) if i in parts else len(token.encode()) for i, token in enumerate(prompt.tokens)]
+    losses = numpy.array([*sizes[1:], math.nan], dtype=numpy.float32) * math.log(256)
+    assert loss_per_byte(lab.task, text, prompt, losses) == pytest.approx(math.log(256), rel=0.1)
+
+
+def test_the_loss_of_a_story_is_its_sum_over_the_bytes_of_its_text():
+    lab, text = models.load("stories-softmax"), "Tom had a café. Η γάτα"
+    trace = models.run(lab, text)
+    assert loss_per_byte(lab.task, text, lab.read(text), trace.losses) == pytest.approx(
+        float(numpy.nansum(trace.losses)) / len(text.encode()), rel=1e-5)
+
+
+def test_a_first_token_without_a_prediction_is_not_counted():
+    lab, text = lab_of("gpt2"), "The cat sat."
+    trace, first = models.run(lab, text), len(lab.read(text).tokens[0])
+    assert loss_per_byte(lab.task, text, lab.read(text), trace.losses) == pytest.approx(
+        float(numpy.nansum(trace.losses)) / (len(text) - first), rel=1e-5)
+
+
+def test_of_a_masked_model_the_hidden_words_count():
+    lab, text = models.load("masked-softmax"), "The [cat] sat."
+    trace = models.run(lab, text)
+    assert loss_per_byte(lab.task, text, lab.read(text), trace.losses) == pytest.approx(
+        float(numpy.nansum(trace.losses)) / len(" cat"), rel=1e-5)
+
+
+def test_a_text_without_losses_has_none():
+    lab = models.load("translation-softmax")
+    trace = models.run(lab, "The house is old.")
+    assert math.isnan(loss_per_byte(lab.task, "The house is old.", lab.read("The house is old."), trace.losses))
+
+
+class Plain(Lab):
+    """Passes the abstract members of Lab, and nothing else, on to a model."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab, self.name, self.task, self.constant, self.card = lab, lab.name, lab.task, lab.constant, lab.card
+
+
+for member in Lab.__abstractmethods__:
+    setattr(Plain, member, property(lambda self, member=member: getattr(self.lab, member)))
+Plain.__abstractmethods__ = frozenset()
+
+
+def test_a_lab_needs_no_more_than_its_abstract_members():
+    lab = Plain(make_lab("softmax"))
+    prompt = prompt_of(random_ids(1, 8)[0])
+    trace = lab.run(prompt, [HeadPlan()])[0]
+    assert (lab.layer(prompt, HeadPlan(), "self", 1).weights == trace.weights["self"][1]).all()
+    assert lab.sketch(prompt, [HeadPlan()])[0].thumbnails and not list(lab.generate(prompt))
+    assert lab.anchored(prompt) is prompt and lab.rewrite(prompt, HeadPlan()) == "" and lab.in_chat is lab
+
+
+@pytest.mark.parametrize("capability", capabilities.Capability.__subclasses__())
+def test_a_missing_capability_is_an_error_with_a_message_for_visitors(capability):
+    lab = make_lab("softmax")
+    if issubclass(type(lab), capability):
+        assert capability.of(lab) is lab
+    with pytest.raises(ValueError) as caught:
+        capability.of(Plain(lab))
+    assert isinstance(caught.value.args[0], Message) and str(caught.value) == capability.missing
+
+
+def test_the_lens_of_a_plain_lab_says_what_it_lacks():
+    stories = models.load("stories-softmax")
+    lab = Plain(stories)
+    assert run(lab, "The cat").outputs
+    with pytest.raises(ValueError, match="predicts no tokens"):
+        models.logit_lens(lab, "The cat")

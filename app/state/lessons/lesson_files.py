@@ -1,7 +1,7 @@
 """Reads the lessons in assets/lessons and checks their format strictly.
 
 A step has an initial state, a text, a question, a condition that completes the step, and the facts that the text is
-based on. tests/app/test_lesson_facts.py checks these facts with the models.
+based on. tests/app/test_lesson_screens.py checks these facts with the models.
 """
 
 from __future__ import annotations

@@ -1,15 +1,19 @@
-"""Tests that outdated measurements are detected, and that released models are reported completely."""
+"""The command line of studies writes files and reports bad arguments; outdated measurements are detected and listed."""
 
 import os
+from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from models.catalogue import names
-from models.storage.checkpoint import write_json
+from models.storage.checkpoint import read_json, write_json
+from studies import command, store
 from studies import stale as module
-from studies import store
+from studies.command import Option, study
 from studies.stale import MISSING, OLDER_MEASURE, OTHER_WEIGHTS, main, stale
 from studies.store import COMMANDS
 
@@ -76,8 +80,7 @@ def test_every_kind_has_its_command():
     kinds = {path.name.split(".")[-2] for path in store.MEASUREMENTS.glob("*.*.json")
              if path.name.rsplit(".", 2)[0] in names()}
     assert kinds - {"gates"} == set(COMMANDS)
-    for command in COMMANDS.values():
-        assert find_spec(command) is not None
+    assert all(find_spec(name) is not None for name in COMMANDS.values())
 
 
 def test_what_ships_was_measured_on_it():
@@ -100,3 +103,59 @@ def test_a_file_is_checked_once_and_again_when_it_changes(folders: tuple[Path, P
         os.utime(path, ns=(n, n))
         assert [store.read("a", "examples", *folders) for _ in range(3)] == [expected] * 3
     assert len(checked) == 2
+
+
+OPTIONS = [Option("pairs", 100, "of each"), Option("bound", 0.01, "nats", float),
+           Option("minutes", 5.0, "of each model", float, repeats=False), Option("windows", None, "by default many")]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Returns run(*arguments). run studies the models "a" and "b" and returns the written results; the model "bad"
+    fails."""
+    for name in ("a", "b", "bad"):
+        (tmp_path / name).mkdir()
+        write_json(tmp_path / name / "card.json", {"weights": {"model.safetensors": name}})
+    monkeypatch.setattr(store, "CHECKPOINTS", tmp_path)
+    monkeypatch.setattr(store, "MEASUREMENTS", tmp_path / "measurements")
+    monkeypatch.setattr(command, "task_of", lambda name, data, runs: f"task of {name} from {data}, {runs}")
+
+    def load(name: str) -> Any:
+        return SimpleNamespace(name=name, card={"metric": {"of": name}})
+
+    def measure(lab: Any, task: Any, arguments: Namespace) -> dict[str, Any]:
+        if lab.name == "bad":
+            raise ValueError("bad has no keys")
+        return {"task": task, "pairs": arguments.pairs, "windows": arguments.windows}
+
+    def of(*given: str) -> dict[str, Any]:
+        monkeypatch.setattr("sys.argv", ["study", *given])
+        study("blimp", "About.", ["a", "b", "bad"], load, measure, OPTIONS)
+        return {path.name: read_json(path) for path in sorted((tmp_path / "measurements").iterdir())}
+    return of
+
+
+def test_every_model_is_written_with_its_weights(run: Any):
+    written = run("a", "b", "--data", "D", "--runs", "R")
+    assert list(written) == ["a.blimp.json", "b.blimp.json"]
+    assert written["b.blimp.json"] == {
+        "name": "b", "weights": "b", "version": 1, "metric": {"of": "b"},
+        "command": "python -m studies.zero_shot.blimp b",
+        "task": "task of b from D, R",
+        "pairs": 100, "windows": None}
+
+
+@pytest.mark.parametrize(("given", "repeated"), [
+    (("--pairs", "7"), " --pairs 7"), (("--pairs", "100"), ""), (("--minutes", "1"), ""),
+    (("--windows", "4", "--bound", "0.5"), " --bound 0.5 --windows 4")])
+def test_the_stored_command_has_the_changed_options(run: Any, given: tuple[str, ...], repeated: str):
+    assert run("a", *given)["a.blimp.json"]["command"] == f"python -m studies.zero_shot.blimp a{repeated}"
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    (("bad",), "bad has no keys"), (("c",), "invalid choice: 'c'"), (("a", "--pairs", "x"), "invalid int value"),
+    ((), "NAME")])
+def test_bad_arguments_are_reported(run: Any, given: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        run(*given)
+    assert message in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Multiple choice: probabilities of endings equal sums token by token; the data sets of the repository are complete."""
+"""Multiple choice and BLiMP: probabilities equal sums token by token, accuracies follow by hand, data are complete."""
 
 import math
 from collections import Counter
@@ -10,8 +10,8 @@ import torch
 from models.loading import own
 from models.storage.datasets import DATA
 from models.tasks.stories import StoriesReader
-from studies.zero_shot import log_probabilities
-from studies.zero_shot.choices import ENDINGS, SETS, Item, encode, measure, read_items
+from studies.zero_shot import blimp, choices, log_probabilities
+from studies.zero_shot.choices import ENDINGS, SETS, Item, encode, read_items
 
 
 def test_an_endings_probability_is_the_product_of_its_tokens_given_the_context():
@@ -51,7 +51,7 @@ def test_the_mean_over_tokens_decides_and_the_sum_is_stored_beside_it():
     items = [Item("Once upon a time, there was a little girl named Lily. She loved to play outside.",
                   ("One day, she went to the park with her mom.", "Xylophone quantum of the zzz.", "The the the the.",
                    "Purple seventeen."), label) for label in (0, 1)]
-    result = measure(lab.model, StoriesReader(), items)
+    result = choices.measure(lab.model, StoriesReader(), items)
     assert result["rights"] == "10" and result["accuracy"] == 0.5 and result["items"] == 2
     assert result["accuracy_error"] == pytest.approx(math.sqrt(0.25), abs=1e-5)
 
@@ -63,3 +63,31 @@ def test_the_data_sets_have_four_different_endings_and_labels_of_all_kinds(name:
     assert all(len(set(item.endings)) == ENDINGS and item.context and all(item.endings) for item in items)
     labels = Counter(item.label for item in items)
     assert set(labels) == set(range(ENDINGS)) and max(labels.values()) < 0.32 * count
+
+
+def test_the_pairs_are_evenly_of_all_paradigms():
+    pairs = blimp.read_pairs(DATA, 3)
+    counts = Counter(pair["paradigm"] for pair in pairs)
+    assert len(counts) == 67 and set(counts.values()) == {3}
+    assert len({pair["phenomenon"] for pair in pairs}) == 13
+    assert all(pair["good"] != pair["bad"] for pair in pairs)
+    assert len({(pair["good"], pair["bad"]) for pair in pairs}) > 190
+
+
+def test_a_measure_says_which_pairs_are_right():
+    lab, task = own("stories-softmax"), StoriesReader()
+    pairs = [{"good": good, "bad": bad, "paradigm": paradigm, "phenomenon": "order"} for good, bad, paradigm in (
+        ("Once upon a time there was a king.", "Once a upon time king there a was.", "words"),
+        ("Once a upon time king there a was.", "Once upon a time there was a king.", "words"),
+        ("The dog was happy.", "The dog was happy.", "same"))]
+    found = blimp.measure(lab.model, task, pairs)
+    assert found["rights"] == {"words": "10", "same": "0"}
+    assert found["accuracy"] == 0.25 and found["by_phenomenon"] == {"order": pytest.approx(1 / 3, abs=1e-4)}
+
+
+def test_the_error_is_that_of_stratified_means():
+    """The standard error is that of a mean over strata, the paradigms. For two paradigms of 4 pairs the variance is the
+    sum of p (1 - p) / 3, divided by 2²."""
+    found = blimp.accuracy({"a": [True, True, True, False], "b": [True, False, True, False]})
+    assert found["accuracy"] == 0.625
+    assert found["accuracy_error"] == pytest.approx(math.sqrt(0.1875 / 3 + 0.25 / 3) / 2, abs=1e-5)
