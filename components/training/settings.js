@@ -90,7 +90,7 @@ export function createSettings(state, stage) {
       again.hidden = !data.complete || !data.may_train || !heads.every(TESTS.live);
       const some = stage.view.heads.self.flat().some(TESTS.constant);
       setText(remark, some ? _('A constant head looks evenly at all visible words.') : '');
-      setText(said, data.moments[index].short);
+      said.replaceChildren(make('bdi.serif', { textContent: stage.data.answer.rows[0].label }), stage.data.short);
     },
   };
 }
