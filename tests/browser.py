@@ -59,25 +59,25 @@ class Server:
 
 
 @contextlib.contextmanager
-def serve(script: str = "app/host.py", root: Path = ROOT, **environment: str) -> Iterator[str]:
-    """Runs a Streamlit script in a separate process and yields its address."""
-    server = Server(script, root, **environment)
+def running(server: Server, health: str = "_stcore/health", kill: bool = False) -> Iterator[Server]:
+    """Starts a server, yields it, and stops it at the end."""
     try:
-        server.start()
-        yield server.address
+        server.start(health)
+        yield server
     finally:
-        server.stop()
+        server.stop(kill)
 
 
 @contextlib.contextmanager
-def serve_hosted(root: Path = ROOT) -> Iterator[Server]:
-    """Yields the app in hosted mode, which has loaded its models."""
-    server = Server("app/host.py", root, ATTENTION_LAB_HOSTED="1")
-    try:
-        server.start("healthz")
-        yield server
-    finally:
-        server.stop(kill=True)
+def serve(script: str = "app/host.py", root: Path = ROOT, **environment: str) -> Iterator[str]:
+    """Runs a Streamlit script in a separate process and yields its address."""
+    with running(Server(script, root, **environment)) as server:
+        yield server.address
+
+
+def serve_hosted(root: Path = ROOT) -> contextlib.AbstractContextManager[Server]:
+    """Returns a context with the app in hosted mode, which has loaded its models."""
+    return running(Server("app/host.py", root, ATTENTION_LAB_HOSTED="1"), "healthz", kill=True)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser import Server
+from tests.browser import Server, running
 from tests.e2e.app_page import ACTIVE, query, text_box, tile
 
 pytestmark = pytest.mark.browser
@@ -19,10 +19,8 @@ BACK = 90_000  # timeout in ms after the connection is back: Streamlit doubles t
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """Yields a separate server that a test may kill."""
-    server = Server()
-    server.start()
-    yield server
-    server.stop()
+    with running(Server()) as server:
+        yield server
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The app in hosted mode: pages work under the security headers, and only allowed sites can embed it."""
+"""The app on a host: security headers, frames of other sites, hostile texts, and a base path."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import Server, free_ports
+from tests.browser import free_ports, serve
 from tests.e2e.app_page import text_box, tile
 
 pytestmark = pytest.mark.browser
@@ -58,14 +58,9 @@ def numbers() -> int:
 @pytest.fixture(scope="module")
 def host(schools: list[str], numbers: int) -> Iterator[str]:
     """Yields the address of the app in hosted mode. Only the first of the two sites may embed it."""
-    server = Server("app/host.py", ATTENTION_LAB_FRAMES=schools[0], ATTENTION_LAB_METRICS=str(numbers),
-                    ATTENTION_LAB_HOSTS="127.0.0.1", ATTENTION_LAB_HOSTED="1")
-    try:
-        server.start()
-        School.app = server.address
-        yield server.address
-    finally:
-        server.stop()
+    with serve(ATTENTION_LAB_FRAMES=schools[0], ATTENTION_LAB_METRICS=str(numbers), ATTENTION_LAB_HOSTS="127.0.0.1",
+               ATTENTION_LAB_HOSTED="1") as School.app:
+        yield School.app
 
 
 @pytest.fixture
@@ -244,3 +239,41 @@ def test_a_frame_offers_a_window_of_its_own_with_the_state(host: str, schools: l
         link.click()
     expect(popup.value.get_by_role("button", name="Layer 1, head 4, pruned")).to_be_visible(timeout=30_000)
     expect(popup.value.get_by_role("link", name="Open in a window")).to_have_count(0)
+
+
+@pytest.fixture(scope="module")
+def below() -> Iterator[str]:
+    with serve(STREAMLIT_SERVER_BASE_URL_PATH="lab") as its:
+        yield f"{its}/lab"
+
+
+@pytest.fixture
+def plain(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+def type_letter(page: Page, address: str) -> None:
+    page.goto(f"{address}/?model=assignment-selective&text=a%3D1%3B+a%3D%3F")
+    page.locator(".tile").first.wait_for(timeout=60_000)
+    text_box(page).press("End")
+    page.keyboard.press(";")
+    page.wait_for_function("new URLSearchParams(location.search).get('text') === 'a=1; a=?;'")
+
+
+def test_a_letter_is_answered_by_the_route_below_the_path(plain: Page, below: str):
+    asked: list[tuple[str, int]] = []
+    plain.on("response", lambda answer: asked.append((answer.url.removeprefix(below), answer.status)))
+    type_letter(plain, below)
+    assert plain.url.startswith(f"{below}/?")
+    assert [status for url, status in asked if url.startswith("/lab/visits/") and url.endswith("/events")] == [200]
+    assert [status for url, status in asked if url.startswith("/lab/library/")] == [200]  # preload and import share it
+    with urllib.request.urlopen(f"{below}/healthz") as answer:
+        assert answer.read() == b"ready\n"
+
+
+def test_a_page_that_cannot_import_the_library_receives_it_from_streamlit(plain: Page, below: str):
+    plain.route("**/lab/library/*", lambda route: route.abort())
+    type_letter(plain, below)
+    expect(plain.locator(".tile")).to_have_count(12)

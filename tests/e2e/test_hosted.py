@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser import Server
+from tests.browser import Server, running
 from tests.e2e.app_page import answer, linked, query, text_box, tile, type_text
 
 pytestmark = pytest.mark.browser
@@ -18,12 +18,8 @@ BACK = 40_000  # timeout in ms; without other load it takes seconds
 @pytest.fixture
 def mortal() -> Iterator[Server]:
     """Yields a separate server that the test may kill."""
-    server = Server()
-    try:
-        server.start()
+    with running(Server()) as server:
         yield server
-    finally:
-        server.stop()
 
 
 def test_after_a_restart_every_page_shows_the_state_of_its_address(browser: Browser, mortal: Server):

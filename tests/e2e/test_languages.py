@@ -1,9 +1,10 @@
-"""Languages and tooltips in a real browser."""
+"""Languages, tooltips and the guide in a real browser: its sections and terms, and the tips that lead to terms."""
 
 import re
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from app import texts
 from tests.e2e.app_page import linked, query, tile, type_text
@@ -95,3 +96,37 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
     expect(phone.get_by_role("tooltip")).to_contain_text(meaning("weight"))
     box = phone.get_by_role("tooltip").bounding_box()
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
+
+
+def test_a_link_of_the_list_goes_to_its_section(visit: Callable[..., Page]):
+    page = visit(page="about", wait=False)
+    heading = page.get_by_role("heading", name="Glossary")
+    expect(heading).not_to_be_in_viewport()
+    link = page.get_by_role("link", name="Glossary", exact=True)
+    link.focus()
+    page.keyboard.press("Enter")
+    expect(heading).to_be_in_viewport()
+    expect(link).to_be_in_viewport()  # the list stays in view
+    assert page.url.endswith("?page=about#glossary")
+    page.get_by_role("link", name="Citing", exact=True).click()
+    expect(page.get_by_role("heading", name="Citing")).to_be_in_viewport()
+    page.go_back()
+    expect(heading).to_be_in_viewport()
+    page.reload()
+    expect(heading).to_be_in_viewport()
+
+
+def test_a_tip_leads_to_the_entry_of_its_term(visit: Callable[..., Page]):
+    page = visit(page="lab", wait=False)
+    page.get_by_role("button", name="Pruned").hover()
+    with page.context.expect_page() as opening:
+        page.get_by_role("tooltip").get_by_role("link").click()
+    entry = opening.value.locator("#term-prune")
+    expect(entry).to_be_in_viewport()
+    expect(entry).to_contain_text("Sets the gate to 0")
+
+
+def test_the_list_of_tools_opens_from_a_page_without_tools(visit: Callable[..., Page]):
+    page = visit(page="about", wait=False)
+    page.get_by_role("button", name="Find a tool").click()
+    expect(page.locator("dialog.palette")).to_be_visible(timeout=20_000)

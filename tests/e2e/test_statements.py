@@ -1,4 +1,4 @@
-"""The page Findings in a browser: marks, keys, links, widths, downloads, and a damaged file."""
+"""The pages Findings and Training in a browser: marks, keys, links, downloads, recordings, and a short training."""
 
 import csv
 import io
@@ -10,20 +10,11 @@ from playwright.sync_api import Locator, Page, expect
 
 from studies.claims import read
 from tests.e2e.app_page import query
-from tests.e2e.test_accessibility import violations
 
 pytestmark = pytest.mark.browser
 
 EVERY = {each.key: each for claim in read() for each in claim.statements}
 CURVES = EVERY["papa-average"]
-# Returns texts of the page below 13 px, and texts whose end is outside the screen.
-FAULTS = """element => [...element.querySelectorAll('*')].filter(each => each.checkVisibility() &&
-    [...each.childNodes].some(node => node.nodeType === 3 && node.textContent.trim())).flatMap(each => {
-        const { right, width, height } = each.getBoundingClientRect();
-        const scrolls = each.closest('.scrolls, pre, .spoken, .plot, .description');
-        const outside = !scrolls && right > innerWidth + 1 && width > 1 && height > 1;
-        return outside || parseFloat(getComputedStyle(each).fontSize) < 13 ? [each.textContent] : [];
-    })"""
 
 
 def opened(page: Page, key: str) -> Locator:
@@ -89,18 +80,6 @@ def test_links_of_all_versions_open_a_statement(visit, address: str, phone: bool
         expect(opened(page, "gated-sink").get_by_role("heading")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_width_shows_the_page_whole(visit, language: str):
-    page: Page = visit(wait=False, page="results", claim="papa-average", lang=language, dark=language == "zh")
-    expect(page.locator(".one .vega svg")).to_be_visible(timeout=60_000)
-    for width in (320, 390, 768, 1280, 1440, 1920):
-        page.set_viewport_size({"width": width, "height": 900})
-        expect(page.locator(".columns.beside")).to_have_count(int(width >= 1280))
-        assert page.locator(".findings").evaluate("each => each.scrollWidth - each.clientWidth") == 0, width
-        assert page.locator(".findings").evaluate(FAULTS) == [], width
-    assert not violations(page)
-
-
 def test_the_table_and_the_chart_are_files_without_the_text_of_the_link(visit):
     page: Page = visit(wait=False, page="results", claim="gated-sink", model="stories-selective", text="Private words")
     article = opened(page, "gated-sink")
@@ -118,3 +97,60 @@ def test_the_table_and_the_chart_are_files_without_the_text_of_the_link(visit):
     assert "gated-sink" in download.value.suggested_filename
     drawn = Path(download.value.path()).read_text("utf-8")
     assert "claim=gated-sink" in drawn and "Private" not in drawn
+
+
+def test_a_cell_of_the_table_plays_its_recording(visit):
+    page: Page = visit(wait=False, page="training")
+    page.get_by_role("button", name=re.compile("Look up a value, Softmax")).click()
+    slider = page.locator(".time input[type=range]")
+    expect(slider).to_have_attribute("aria-valuetext", "Step 1500", timeout=30_000)
+    expect(page.locator(".caption")).to_have_text(re.compile("It learned the task"))
+    expect(page.get_by_text("Softmax, recorded.")).to_be_visible()
+    assert query(page)["train"] == "lookup.softmax.2x4.0.1500"
+    slider.focus()
+    slider.press("Home")
+    expect(page.locator(".caption")).to_have_text(re.compile("Before training"))
+    tile = page.locator(".tile").first
+    before = tile.locator("canvas").evaluate("c => c.toDataURL()")
+    slider.press("End")
+    assert tile.locator("canvas").evaluate("c => c.toDataURL()") != before
+
+
+def test_the_matrix_in_findings_unfolds_and_opens_a_training(visit):
+    page: Page = visit(wait=False, page="results")
+    entry = page.locator(".trained summary")
+    entry.click()
+    page.wait_for_url(re.compile("claim=trained"))
+    entry.click()
+    page.wait_for_url(re.compile("claim=synthesizer"))
+    expect(page.locator('.entry[aria-current="true"]')).to_have_count(1)
+    entry.click()
+    page.get_by_role("button", name=re.compile("Most frequent, All heads constant")).click()
+    expect(page.get_by_text("All heads constant, recorded.")).to_be_visible(timeout=30_000)
+    assert query(page)["page"] == "training"
+
+
+def test_a_visitor_trains_a_model_under_a_plan_and_opens_it(visit):
+    page: Page = visit(wait=False, page="training", train="count.softmax.1x2.0.60")
+    tile = page.get_by_role("button", name=re.compile("^Layer 1, head 2"))
+    tile.click()
+    page.get_by_role("button", name="Pruned", exact=True).click()
+    expect(tile).to_have_class(re.compile("pruned"))
+    train = page.locator(".settings .primary")
+    train.click()
+    expect(train).to_have_text("Stop")
+    expect(train).to_have_text("Train again", timeout=120_000)
+    expect(page.locator(".time input[type=range]")).to_have_attribute("aria-valuetext", "Step 60")
+    expect(tile).to_have_class(re.compile("pruned"))
+    tile.click()  # the end of a training selects the head that looks most
+    page.get_by_role("button", name="Live", exact=True).click()
+    page.locator(".names button").filter(has_text="L1·H2 pruned").click()  # its curve stays
+    page.get_by_role("button", name="Open in the lab").click()
+    expect(page.locator(".caption")).to_have_text(re.compile("answer"), timeout=30_000)
+    assert query(page)["plan"] == "self-0.1g0" and query(page)["model"].startswith("learn-count")
+
+
+def test_a_hostile_link_starts_nothing(visit):
+    page: Page = visit(wait=False, page="training", train="lookup.softmax.999x4.0.1500")
+    expect(page.locator(".lab > .notice")).to_have_text(re.compile("1 to 3 layers"), timeout=30_000)
+    expect(page.get_by_role("button", name="Train one yourself")).to_be_visible()

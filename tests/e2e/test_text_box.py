@@ -1,10 +1,10 @@
-"""The text box in a real browser: each key, undo, composed characters, height, long texts, screen readers."""
+"""The text box in a real browser: each key, undo, composed characters, long and invalid texts, screen readers."""
 
 import pytest
 from playwright.sync_api import expect
 
 from app.state.lab_state import MAX_TEXT
-from tests.e2e.app_page import linked, notice, query, text_box, tile
+from tests.e2e.app_page import answer, go, linked, notice, query, text_box, tile
 
 pytestmark = pytest.mark.browser
 
@@ -107,3 +107,28 @@ def test_the_box_has_nearly_the_whole_width_of_a_phone_and_gives_the_examples(vi
     page.get_by_role("menuitem").last.tap()
     page.wait_for_function("location.search.includes('text=')")
     expect(text_box(page)).to_have_value(query(page)["text"])
+
+
+WRONG = {"": "Type assignments", "x=12; x=?": "12 has more than one digit", "<img src=x onerror=alert(1)>": "“<”",
+         "x=1; 🐉": "🐉", "x=1; שלום": "ש"}
+
+
+def test_a_wrong_text_is_named_and_the_picture_stays(visit):
+    page = visit(model="assignment-selective", text="k=4; k=?")
+    for text, message in WRONG.items():
+        text_box(page).fill(text)
+        expect(notice(page)).to_contain_text(message)
+        expect(text_box(page)).to_have_value(text)
+        expect(page.locator(".tile")).to_have_count(12)
+        expect(answer(page)).to_have_text("4")
+    text_box(page).fill("k=7; k=?")
+    expect(notice(page)).to_be_hidden()
+    expect(answer(page)).to_have_text("7")
+
+
+def test_broken_links_open_and_say_so(visit):
+    page = visit(page="about", wait=False)
+    for state, message in (({"plan": "y" * 10_000}, "10,000"), ({"lab": "head.<b>"}, "head.<b>")):
+        go(page, **state)
+        expect(notice(page)).to_contain_text(message)
+        expect(page.locator(".tile")).to_have_count(32)

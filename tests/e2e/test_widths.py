@@ -5,12 +5,21 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.app_page import answer, answered, linked
+from tests.e2e.app_page import answered, go, linked
+from tests.e2e.test_accessibility import violations
 
 pytestmark = pytest.mark.browser
 
 PLACES = ("lab", "training", "lessons", "results", "yours", "about", "start", "teachers")
 SLIDES = "its => its.scrollWidth - its.clientWidth"
+# Returns texts of the page below 13 px, and texts whose end is outside the screen.
+FAULTS = """element => [...element.querySelectorAll('*')].filter(each => each.checkVisibility() &&
+    [...each.childNodes].some(node => node.nodeType === 3 && node.textContent.trim())).flatMap(each => {
+        const { right, width, height } = each.getBoundingClientRect();
+        const scrolls = each.closest('.scrolls, pre, .spoken, .plot, .description');
+        const outside = !scrolls && right > innerWidth + 1 && width > 1 && height > 1;
+        return outside || parseFloat(getComputedStyle(each).fontSize) < 13 ? [each.textContent] : [];
+    })"""
 OVER = "its => Math.max(its.scrollHeight - its.clientHeight, its.scrollWidth - its.clientWidth)"
 
 
@@ -68,41 +77,17 @@ def test_models_of_one_cell_have_different_names_in_view(visit: Callable[..., Pa
 def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page]):
     """No page scrolls sideways on a phone. A table that is too wide has its own scroll bar."""
     page = visit(phone=True, model="stories-selective")
-    for name in PLACES:
-        page.goto(f"{page.url.split('?')[0]}?page={name}&model=stories-selective")
+    for state in (*({"page": name} for name in PLACES), {"model": "translation-softmax"}, {"model": "minilm"},
+                  {"model": "stories-softmax", "lab": "all.second", "with": "stories-random"}, {"lab": "head.get"}):
+        go(page, **{"model": "stories-selective"} | state)
         page.locator(".st-key-bar .tabs").wait_for()
         expect(page.locator('[data-testid="stApp"]')).to_have_attribute("data-test-script-state", "notRunning",
                                                                         timeout=30_000)
         for width in (390, 320):  # a phone, and 1280 px at 400% zoom
             page.set_viewport_size({"width": width, "height": 844})
             page.wait_for_timeout(300)
-            assert page.locator("[data-testid=stMain]").evaluate(SLIDES) == 0, (name, width)
-
-
-def test_the_opening_is_read_from_the_last_row_at_1920(visit: Callable[..., Page]):
-    """The sentence and what is said of it are large enough for a projector's screen."""
-    page = visit(first=True, wait=False)
-    page.set_viewport_size({"width": 1920, "height": 1080})
-    shown = page.locator('[data-part="start"]')
-    shown.locator(".slot").wait_for(timeout=30_000)
-    sizes = shown.evaluate("""root => ['h1', '.about', '.word', '.says'].map(
-      name => parseFloat(getComputedStyle(root.querySelector(name)).fontSize))""")
-    assert min(sizes) >= 24
-
-
-@pytest.mark.parametrize("model", ["stories-softmax", "translation-softmax", "summary-softmax", "masked-gau-relu2"])
-def test_words_tiles_answer_and_buttons_are_on_one_screen_of_a_laptop(visit: Callable[..., Page], model: str):
-    page = visit(model=model)
-    for size in ((1280, 800), (1440, 900), (1920, 1080)):
-        page.set_viewport_size({"width": size[0], "height": size[1]})
-        answered(page)
-        for part in (page.locator(".tile").first, page.locator(".tile").last, answer(page),
-                     page.locator(".bottom .words").last, page.locator(".side h2"), page.locator(".side .segment")):
-            expect(part).to_be_in_viewport(ratio=0.99)
-        assert page.locator("[data-testid=stMain]").evaluate(SLIDES) == 0
-        words = page.locator(".bottom .words").last.bounding_box()
-        last = page.locator(".tile").last.bounding_box()
-        assert last["y"] + last["height"] <= words["y"]  # the tiles stand above the words
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (state, width)
+            assert page.locator("[data-testid=stMain]").evaluate(SLIDES) == 0, (state, width)
 
 
 @pytest.mark.parametrize("state", [
@@ -125,6 +110,21 @@ def test_parts_stay_beside_their_neighbours_at_every_width(visit: Callable[..., 
                    and min(each[edge] for each in (one, other) for edge in ("bottom", "end"))
                    - max(one["top"], other["top"]) > 1]
         assert not covered, width
+
+
+@pytest.mark.parametrize(("link", "root"), [
+    *(({"page": "results", "claim": "papa-average", "lang": lang}, ".findings") for lang in ("en", "zh")),
+    ({"page": "about", "lang": "zh"}, ".guide")])
+def test_a_page_is_whole_at_every_width(visit: Callable[..., Page], link: dict[str, str], root: str):
+    """No text is small or outside the screen. A wide screen shows the opened statement beside the list."""
+    page = visit(wait=False, dark=link["lang"] == "zh", **link)
+    page.locator({".findings": ".one .vega svg", ".guide": "#term-gate"}[root]).wait_for(timeout=60_000)
+    for width in (320, 390, 768, 1024, 1280, 1440, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(page.locator(".columns.beside")).to_have_count(int(width >= 1024 and root == ".findings"))
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        assert page.locator(root).evaluate(SLIDES) == 0 and page.locator(root).evaluate(FAULTS) == [], width
+    assert not violations(page)
 
 
 def test_a_chosen_tool_is_in_view(visit: Callable[..., Page]):
