@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tqdm.auto import tqdm
+
 import models
 from models.labs.foreign import load_folder
 from models.storage.datasets import DATA
@@ -61,7 +63,7 @@ def papa(model: models.Lab | str | Path, tasks: Sequence[str] = ("intent-snips",
         cache = Cache(folder / "features")
         studies = [TaskStudy(lab, key, folder / Path(lab.name).name, cache, Path(data), share) for key in tasks]
         missing = [(study, condition) for condition in wanted for study in studies if not study.is_done(condition)]
-        for study, condition in _bar(missing) if progress else missing:
+        for study, condition in tqdm(missing, desc="PAPA", unit="condition", disable=not progress):
             study.measure(condition)
     kind = lab.kinds[0]
     return of({"name": lab.name, "title": lab.name, "weights": lab.fingerprint, "layers": kind.layers,
@@ -77,10 +79,3 @@ def points(study: Study) -> list[dict[str, Any]]:
                   "all heads pruned": (REMOVED, study.heads)}
     return [{"name": task.title, "which": which, "value": score} for task in study.tasks.values()
             for which, (mode, count) in conditions.items() for score in task.at(mode, count, study.heads)]
-
-
-def _bar(steps: Sequence[Any]) -> Any:
-    """Returns the steps as an iterable with a progress bar."""
-    from tqdm.auto import tqdm
-
-    return tqdm(steps, desc="PAPA", unit="condition")

@@ -1,7 +1,5 @@
 """Runs benchmarks, prints their tables and writes docs/speed.md: `make bench`, or `python -m benchmarks NAME ...`."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

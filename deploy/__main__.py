@@ -9,8 +9,6 @@ Needs `haproxy` in the PATH (Debian and Ubuntu: `apt install haproxy`). A replic
 again. Its visitors continue on the other replica, because a visitor's state is in the page's address.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil
@@ -18,7 +16,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import FrameType
 
 from deploy import space
 from deploy.replica import CONTROL
@@ -74,7 +71,7 @@ def _run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None
     balancer = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if balancer is None:
         parser.error("haproxy is not installed. On Debian and Ubuntu: apt install haproxy")
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     ports = {name: arguments.replicas_from + number for number, name in enumerate(NAMES)}
     metrics = {name: arguments.metrics_from and arguments.metrics_from + number for number, name in enumerate(NAMES)}
     site = Supervisor(ports, lambda name: start_replica(ports[name], metrics[name]))
@@ -91,10 +88,6 @@ def _run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None
         pass
     finally:
         site.stop()
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ MANY = 24  # number of points of a line above which points have no marks
 
 def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout, title: str,
                theme: Theme = "light") -> Parts:
-    """Returns the parts of a chart with lines of several series in one or more panels.
+    """Returns a chart with lines of several series in one or more panels.
 
     A click in the legend highlights a series (Shift adds a series). Pointing at a plot shows the values of all series
     at the nearest x.
@@ -52,11 +52,7 @@ def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout
                  {"columns": layout.columns, "least": layout.least, "chooses": layout.chooses})
 
 
-@Charted
-def line_chart(series: Sequence[Series], panels: Sequence[Panel], layout: Layout, title: str,
-               theme: Theme = "light") -> Parts:
-    """Returns the chart of `line_parts` as an altair chart."""
-    return line_parts(series, panels, layout, title, theme)
+line_chart = Charted(line_parts)
 
 
 def _range(points: Sequence[Point]) -> tuple[float, float]:

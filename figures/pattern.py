@@ -81,12 +81,12 @@ def mask_surface(mask: ndarray, tokens: Sequence[str], across: str = message("to
     return _themed(figure, theme)
 
 
-def _check(values: ndarray, queries: Sequence[str], keys: Sequence[str], most: int = MOST) -> None:
-    """Raises ValueError if the numbers of tokens do not match the values, or are larger than `most`."""
+def _check(values: ndarray, queries: Sequence[str], keys: Sequence[str]) -> None:
+    """Raises ValueError if the numbers of tokens do not match the values, or are larger than MOST."""
     if values.shape != (len(queries), len(keys)):
         raise ValueError(f"{len(queries)} queries and {len(keys)} keys do not fit values of shape {values.shape}")
-    if not 0 < min(values.shape) <= max(values.shape) <= most:
-        raise ValueError(f"expected 1 to {most} queries and keys, found {len(queries)} and {len(keys)}")
+    if not 0 < min(values.shape) <= max(values.shape) <= MOST:
+        raise ValueError(f"expected 1 to {MOST} queries and keys, found {len(queries)} and {len(keys)}")
 
 
 def _names(tokens: Sequence[str]) -> list[str]:
@@ -97,12 +97,7 @@ def _names(tokens: Sequence[str]) -> list[str]:
 
 def plotly_names(tokens: Sequence[str]) -> list[str]:
     """Returns one label per token, escaped so that plotly does not interpret tags, entities or TeX."""
-    return plotly_texts(_names(tokens))
-
-
-def plotly_texts(texts: Sequence[str]) -> list[str]:
-    """Returns texts escaped so that plotly does not interpret tags, entities or TeX."""
-    return [html.escape(text, quote=False).replace("$", "&#36;") for text in texts]
+    return [html.escape(name, quote=False).replace("$", "&#36;") for name in _names(tokens)]
 
 
 def _tip(up: str, across: str, unit: str) -> str:

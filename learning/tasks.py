@@ -225,8 +225,9 @@ class SequenceReader(Reader):
             if character not in self.sequences.symbols:
                 raise InputError(message("{symbol} is no symbol; choose among {symbols}",
                                          symbol=f"“{cut(character)}”", symbols=_ranges(self.sequences.symbols)), place)
-            if self.sequences.name == "lookup":
-                self._check_turn(character, len(ids) + omitted, place)
+            if self.sequences.name == "lookup" and ((len(ids) + omitted) % 2 == 1) != (
+                    character in LETTERS):
+                raise InputError(message("letters and digits take turns: a 3 b 8 a"), place)
             if len(ids) == limit:
                 omitted += 1
                 continue
@@ -238,11 +239,6 @@ class SequenceReader(Reader):
         hint = "" if answers[-1] >= 0 else message("The last symbol has no answer in this task.")
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), tuple(answers), omitted,
                       read_chars, hint)
-
-    def _check_turn(self, character: str, position: int, place: int) -> None:
-        """Raises InputError if a letter is where a digit has to be, or the other way round."""
-        if (position % 2 == 1) != (character in LETTERS):
-            raise InputError(message("letters and digits take turns: a 3 b 8 a"), place)
 
     @override
     def join(self, tokens: Sequence[str]) -> str:

@@ -33,23 +33,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from models.errors import CheckpointError
 from models.generate.decoding import generator
 from models.kind import DECODER, ENCODER
 from models.nets import hard_concrete
 from models.nets.attention.base import Intervention
 from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
-from models.storage.checkpoint import (
-    CHECKPOINTS,
-    CheckpointError,
-    digests,
-    locked,
-    read_card,
-    read_json,
-    read_model,
-    write,
-    write_json,
-)
+from models.storage.checkpoint import CHECKPOINTS, digests, locked, read_card, read_json, read_model, write, write_json
 from models.storage.datasets import add_folder_options
 from models.tasks.base import Pairs, Task
 from models.tasks.pairs import PairCorpus

@@ -13,8 +13,6 @@ was trained at another rate than the recipe's is ignored. The metrics also inclu
 two models are compared text by text (per_text.py); older files of translations lack these values.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import json

@@ -4,8 +4,6 @@ Imports at module level, inside functions and under TYPE_CHECKING all count. The
 in `__init__.pyi` count as well.
 """
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ Edits are made at positions of the syntax tree and of string tokens, so line num
 looks like an import is not edited.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import io

@@ -5,8 +5,6 @@
 The table `tool.hatch.build.hooks.custom` in pyproject.toml contains the path of this file and the models of the wheel.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

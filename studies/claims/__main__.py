@@ -6,8 +6,6 @@
     python -m studies.claims --write    # writes verdicts.json, which pages and documents read
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import textwrap

@@ -136,17 +136,13 @@ def under_factors(scores: Tensor) -> dict[str, Any]:
     """Returns mean row entropies (nats) of relu² and softmax attention by factor on the scores."""
     scores = scores[(scores > 0).any(-1)]  # scores as (rows, N), without the rows in which relu² is 0 everywhere
     result: dict[str, Any] = {"factors": list(FACTORS)}
-    for kind, weigh in (("relu2", _relu2_rows), ("softmax", lambda s: s.softmax(-1))):
+    for kind, weigh in (("relu2", lambda s: functional.normalize(s.relu().square(), p=1, dim=-1)),
+                        ("softmax", lambda s: s.softmax(-1))):
         rows = [weigh(factor * scores) for factor in FACTORS]
         plain = rows[FACTORS.index(1.0)]
         result[f"{kind}_entropy"] = [round(float(-torch.special.xlogy(row, row).sum(-1).mean()), 5) for row in rows]
         result[f"{kind}_change"] = max(float((row - plain).abs().max()) for row in rows)
     return result
-
-
-def _relu2_rows(scores: Tensor) -> Tensor:
-    weights = scores.relu().square()
-    return weights / weights.sum(-1, keepdim=True)
 
 
 @torch.inference_mode()

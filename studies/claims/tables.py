@@ -77,7 +77,7 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
             seeds = max(len(values) for values in by_length.values())
             title = message("{label}: {steps:,} steps, {seeds}", label=message(label), steps=steps,
                             seeds=_seeds(seeds)) if seeds and steps else label
-            result.append({unit: title} | {str(x): _share(values) for x, values in by_length.items()})
+            result.append({unit: title} | {str(x): percent(values.values()) for x, values in by_length.items()})
     return result
 
 
@@ -139,12 +139,10 @@ def _seeds(count: int) -> str:
     return plural_message("one seed", "{n} seeds", count)
 
 
-def _share(values: Mapping[int, float]) -> str:
-    if not values:
-        return NOTHING
-    numbers = [100 * value for value in values.values()]
-    spread = f" ± {half(numbers):.1f}" if len(numbers) > 1 else ""
-    return f"{statistics.fmean(numbers):.1f}{spread}%"
+def percent(shares: Iterable[float]) -> str:
+    """Returns `41.0 ± 0.5%`, mean and half-width of its 90% interval."""
+    numbers = [100 * share for share in shares]
+    return f"{spread(numbers, '.1f')}%" if numbers else NOTHING
 
 
 def dots(rows: Sequence[tuple[str, float | None, Samples]]) -> list[dict[str, Any]]:

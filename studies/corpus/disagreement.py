@@ -8,7 +8,6 @@ its standard error, by term, and the similarity of each pair of heads, by attent
 """
 
 import argparse
-import math
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +34,9 @@ def measure(lab: Lab, count: int, data: Path = DATA) -> dict[str, Any]:
     return {"sentences": len(by_sentence),
             "mean": {term: round(float(terms.mean()), 4) for term, terms in values.items()},
             "error": {term: round(error(terms), 5) for term, terms in values.items()},
-            "pairs": {kind.name: {term: [[[_short(value) for value in row] for row in layer] for layer in
-                                         numpy.mean([pairs[kind.name][term] for pairs in by_sentence], 0).tolist()]
-                                  for term in TERMS} for kind in lab.kinds}}
-
-
-def _short(value: float) -> float:
-    return 0.0 if math.isnan(value) else round(value, 3)
+            "pairs": {kind.name: {term: numpy.nan_to_num(numpy.mean(
+                [pairs[kind.name][term] for pairs in by_sentence], 0, float)).round(3).tolist() for term in TERMS}
+                for kind in lab.kinds}}
 
 
 def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:

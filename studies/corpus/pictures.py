@@ -8,7 +8,6 @@ import base64
 from typing import Any
 
 import numpy
-from numpy import ndarray
 
 from models import catalogue
 from models.lab import Lab, run
@@ -24,15 +23,12 @@ def measure(lab: Lab) -> dict[str, Any]:
     """Returns the thumbnails of HEADS heads, evenly spread over the layers of the first attention block."""
     (kind, *_others), text = lab.kinds, lab.task.unsaid or lab.task.examples[0][1]
     maps = run(lab, text).weights[kind.name]
-    maps = maps.reshape(-1, *maps.shape[2:])[_spread(len(maps) * maps.shape[1])]
+    chosen = numpy.linspace(0, len(maps) * maps.shape[1] - 1, HEADS).round().astype(int)
+    maps = maps.reshape(-1, *maps.shape[2:])[chosen]
     if not kind.attention.is_distribution:
         maps = maps / maps.max((1, 2), keepdims=True).clip(1e-9)
     small = thumbnails(maps[:, :SIDE, :SIDE])
     return {"side": small.shape[-1], "heads": base64.b64encode(small.tobytes()).decode()}
-
-
-def _spread(count: int) -> ndarray:
-    return numpy.linspace(0, count - 1, HEADS).round().astype(int)
 
 
 def main() -> None:

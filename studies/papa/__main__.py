@@ -13,8 +13,6 @@ The command writes studies/measurements/NAME.papa.json and, for typed texts,
 studies/probes/NAME/TASK.safetensors. Pairs of sentences and training checkpoints get no probe files: no page has them.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

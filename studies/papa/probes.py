@@ -15,7 +15,7 @@ part of the training texts has not fallen for PATIENCE epochs, and keeps the epo
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -131,7 +131,8 @@ def train(values: Tensor, questions: Questions, labels: int, by_word: bool, seed
     optimiser = torch.optim.AdamW(probe.parameters(), lr=rate, weight_decay=DECAY)
     best, best_epoch, best_loss = to_tensors(probe), -1, float("inf")
     for epoch in range(MOST_EPOCHS):
-        for batch in _batches(training, WORDS if by_word else TEXTS, generator(STREAM, seed, epoch)):
+        order = torch.randperm(len(training), generator=generator(STREAM, seed, epoch))
+        for batch in map(training.take, order.split(WORDS if by_word else TEXTS)):
             loss = functional.cross_entropy(probe(standard[batch.tokens].float(), batch.positions), batch.labels)
             optimiser.zero_grad()
             loss.backward()
@@ -156,11 +157,6 @@ def split(questions: Questions) -> tuple[Questions, Questions]:
     if not chosen.any():  # there are too few texts to hold one out
         return questions, questions
     return questions.take((~chosen).nonzero()[:, 0]), questions.take(chosen.nonzero()[:, 0])
-
-
-def _batches(questions: Questions, size: int, random: torch.Generator) -> Iterator[Questions]:
-    for chosen in torch.randperm(len(questions), generator=random).split(size):
-        yield questions.take(chosen)
 
 
 @torch.inference_mode()

@@ -150,7 +150,8 @@ class TaskStudy:
             scores[str(seed)] = self._score(probe, test)
             if condition.mode == LEARNED and seed == condition.seeds[0]:
                 save_file(probes.to_tensors(probe), self._probe_path(condition))
-        self._store(began)
+        self.done["cpu_seconds"] = round(self.done["cpu_seconds"] + time.process_time() - began, 1)
+        write_json(self._path, self.done)
         return [result["score"] for result in scores.values()]
 
     def _average(self) -> None:
@@ -200,7 +201,3 @@ class TaskStudy:
 
     def _probe_path(self, condition: Condition) -> Path:
         return self.folder / f"{self.key}.{condition.count}.safetensors"
-
-    def _store(self, began: float) -> None:
-        self.done["cpu_seconds"] = round(self.done["cpu_seconds"] + time.process_time() - began, 1)
-        write_json(self._path, self.done)

@@ -12,6 +12,7 @@ from models.messages import N_, message
 from studies.claims import Chart, Claim, Statement, tables
 from studies.claims.contrast import judged, largest
 from studies.claims.evidence import Evidence
+from studies.claims.tables import percent
 from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, Estimate, below, fact
 from studies.papa import results
 from studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
@@ -61,14 +62,6 @@ def _commands(studies: Sequence[Study]) -> str:
     return "\n".join([*commands, "python -m studies.claims"])
 
 
-def _percent(values: Sequence[float]) -> str:
-    """Returns the mean in percent with its 90% interval."""
-    if not values:
-        return tables.NOTHING
-    chance = f" ± {100 * tables.half(values):.1f}" if len(values) > 1 else ""
-    return f"{100 * fmean(values):.1f}{chance}%"
-
-
 def _rows(studies: Sequence[Study]) -> list[dict[str, str]]:
     """Returns one table row per model and task, with a column per fraction of computed (not constant) heads."""
     rows = []
@@ -78,7 +71,7 @@ def _rows(studies: Sequence[Study]) -> list[dict[str, str]]:
                         {message("live {share}", share=share): _scores(study, task, count)
                          for share, count in zip(LIVE, study.counts, strict=True)})
         rows.append({N_("model"): study.title, N_("task"): message("mean of the drops")} |
-                    {message("live {share}", share=share): _percent(study.of_tasks().mean_drop_by_seed(LEARNED, count))
+                    {message("live {share}", share=share): percent(study.of_tasks().mean_drop_by_seed(LEARNED, count))
                      for share, count in zip(LIVE, study.counts, strict=True)})
     return rows or [{N_("model"): tables.NOTHING, N_("task"): tables.NOTHING}]
 
@@ -103,7 +96,7 @@ def _drop_chart(studies: Sequence[Study]) -> Chart | None:
               for study in studies for count in study.counts
               for seed, value in enumerate(study.mean_drop_by_seed(LEARNED, count))]
     return tables.chart("lines", points, message("relative drop, mean of the tasks"), (
-        message("{name}: {value}", name=study.title, value=_percent(study.mean_drop_by_seed(LEARNED, study.heads)))
+        message("{name}: {value}", name=study.title, value=percent(study.mean_drop_by_seed(LEARNED, study.heads)))
         for study in studies), message("share of constant heads"),
                         (AVERAGE, message("source, all heads constant")), ".0%")
 
@@ -186,7 +179,7 @@ def _average(evidence: Evidence, studies: Sequence[Study], shown: Sequence[Study
         for study in _needing(studies, AVERAGE)])
     return judged(
         "papa-average",
-        tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.heads)))
+        tables.each([(study.title, percent(study.mean_drop_by_seed(LEARNED, study.heads)))
                      for study in studies if not study.moment]),
         _lost(evidence, studies, 1.0), checks, _rows(shown), _drop_chart(studies), _commands(studies))
 
@@ -204,12 +197,12 @@ def _most(evidence: Evidence, studies: Sequence[Study], shown: Sequence[Study]) 
     chart = tables.chart("dots", points, message("relative drop with all heads constant"), N_("{name} {value:.1%}"),
                          rule=(MOST, message("maximum in the paper")), form=".0%")
     rows = [{N_("model"): study.title, N_("task"): message(task.title), N_("source"): message("20% at most"),
-             N_("here"): _percent(task.drops(LEARNED, study.heads, study.heads))}
+             N_("here"): percent(task.drops(LEARNED, study.heads, study.heads))}
             for study in shown for task in study.tasks.values()]
     return judged(
         "papa-most",
         tables.each([
-            (message("{model}, “{task}”", model=study.title, task=message(task.title)), _percent(drops))
+            (message("{model}, “{task}”", model=study.title, task=message(task.title)), percent(drops))
             for study in studies if not study.moment for task, drops in [max(
                 ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
                 key=lambda pair: fmean(pair[1] or [-1.0]))]]),
@@ -221,13 +214,13 @@ def _half(evidence: Evidence, studies: Sequence[Study]) -> Statement:
         _by_seed(message("{model} loses at most 2%, half constant", model=study.title),
                  study.mean_drop_by_seed(LEARNED, study.counts[1]), LITTLE) for study in _needing(studies, LITTLE)])
     rows = [{N_("model"): study.title, N_("source"): message("little or nothing"),
-             N_("half constant"): _percent(study.mean_drop_by_seed(LEARNED, study.counts[1])),
-             N_("all constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads)),
-             N_("half pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.counts[1])),
-             N_("all pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
+             N_("half constant"): percent(study.mean_drop_by_seed(LEARNED, study.counts[1])),
+             N_("all constant"): percent(study.mean_drop_by_seed(LEARNED, study.heads)),
+             N_("half pruned"): percent(study.mean_drop_by_seed(REMOVED, study.counts[1])),
+             N_("all pruned"): percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
     return judged(
         "papa-half",
-        tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.counts[1])))
+        tables.each([(study.title, percent(study.mean_drop_by_seed(LEARNED, study.counts[1])))
                      for study in studies if not study.moment]),
         _lost(evidence, studies, 0.5), checks, rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
@@ -240,7 +233,7 @@ def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: 
     points = [{"name": model, "value": round(value, 4), "which": which} for model, which, values in rows
               for value in values]
     return tables.chart("dots", points, message("relative drop, mean of the tasks"), (
-        message("{name}, {which}: {value}", name=model, which=which, value=_percent(values))
+        message("{name}, {which}: {value}", name=model, which=which, value=percent(values))
         for model, which, values in rows), rule=(limit, rule), form=".0%")
 
 
@@ -261,13 +254,13 @@ def _order(every: Sequence[Study]) -> Statement:
               for study in studies] or [fact(message("any model"), None)]
     drops = [(study, {order: study.mean_drop_by_seed(order, study.counts[EIGHTH])
                       for order in (LEARNED, RANDOM, REMOVED)}) for study in studies]
-    rows = [{N_("model"): study.title, N_("source"): tables.NOTHING, N_("learned order"): _percent(drop[LEARNED]),
-             N_("random orders"): _percent(drop[RANDOM]), N_("pruned, learned order"): _percent(drop[REMOVED])}
+    rows = [{N_("model"): study.title, N_("source"): tables.NOTHING, N_("learned order"): percent(drop[LEARNED]),
+             N_("random orders"): percent(drop[RANDOM]), N_("pruned, learned order"): percent(drop[REMOVED])}
             for study, drop in drops]
     return judged(
         "papa-order",
-        tables.each([(study.title, message("{learned}, random {random}", learned=_percent(drop[LEARNED]),
-                                           random=_percent(drop[RANDOM]))) for study, drop in drops]),
+        tables.each([(study.title, message("{learned}, random {random}", learned=percent(drop[LEARNED]),
+                                           random=percent(drop[RANDOM]))) for study, drop in drops]),
         _gained(studies), checks, rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, which, drop[key]) for study, drop in drops
                for key, which in ((LEARNED, message("learned order")), (RANDOM, message("random orders")),
@@ -286,7 +279,7 @@ def _better(studies: Sequence[Study]) -> Statement:
                       p_true=p, p_false=1 - p)
     rows = [{N_("model"): study.title, N_("parameters"): f"{study.parameters:,}",
              N_("mean score without changes"): f"{quality:.3f}",
-             N_("relative drop with all heads constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads))}
+             N_("relative drop with all heads constant"): percent(study.mean_drop_by_seed(LEARNED, study.heads))}
             for study, quality, drop in ranking.points]
     if check.outcome != UNKNOWN:
         rows.append({"model": message("rank correlation of {n} trainings", n=ranking.trainings),
