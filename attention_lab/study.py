@@ -18,24 +18,22 @@ from tqdm.auto import tqdm
 import models
 from models.labs.foreign import load_folder
 from models.storage.datasets import DATA
+from studies.papa.corpora import CORPORA
 from studies.papa.features import Cache
-from studies.papa.probe_modes import LEARNED, REMOVED, conditions, endpoints
-from studies.papa.results import Study, of
+from studies.papa.results import LEARNED, REMOVED, Study, conditions, endpoints, of
 from studies.papa.study import TaskStudy
-from studies.papa.tasks.corpora import CORPORA
 
 TASKS = ("intent-snips", "intent-banking", "slots")  # their data sets are in the wheel
 __all__ = ["TASKS", "Study", "papa", "points"]
 
 
 def papa(model: models.Lab | str | Path, tasks: Sequence[str] = ("intent-snips",), *, modes: Sequence[str] = (),
-         share: float = 1.0, data: str | Path = DATA, runs: str | Path | None = None,
-         progress: bool = True) -> Study:
+         share: float = 1.0, data: str | Path = DATA, runs: str | Path | None = None, progress: bool = True) -> Study:
     """Measures how much a model's scores on tasks drop when its heads are constant (Hassid et al. 2022).
 
     Args:
         model: a loaded model, a name or Hub address, or a folder that `save_pretrained` wrote.
-        tasks: keys of CORPORA in studies/papa/tasks/corpora.py.
+        tasks: keys of CORPORA in studies/papa/corpora.py.
         modes: probe modes (how and in which order heads are modified), a subset of `learned`, `random` and `removed`;
             empty for the endpoints only: no head modified, all heads constant, all heads pruned.
         share: fraction of the usual number of texts (600 for training, 400 for the test); use a small fraction for a

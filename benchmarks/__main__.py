@@ -40,8 +40,7 @@ def in_browser(measure: Callable[..., Rows], *arguments: Any) -> list[Rows]:
 
 def interactions() -> list[Rows]:
     with serve() as address:
-        return [table for measure in (actions, words)
-                for table in in_browser(measure, address)]
+        return [table for measure in (actions, words) for table in in_browser(measure, address)]
 
 
 def routed_visits() -> list[Rows]:

@@ -7,8 +7,7 @@ from operator import attrgetter
 from statistics import fmean, stdev
 from typing import Any
 
-from figures.lines import Layout, Outline, Panel, Point, Rule, Series
-from figures.tables import Charted, Column, Parts, format_value, sentence
+from figures.lines import Charted, Column, Layout, Outline, Panel, Parts, Point, Rule, Series, format_value, sentence
 from figures.theme import SHAPES, Theme
 from models.messages import N_, message
 
@@ -164,13 +163,11 @@ def drop_curves(curves: Mapping[str, Curve], title: str, average: float, most: f
     panel = Panel(title, _points(curves, ways), percent=True, rules=[
         Rule(message("paper: average drop with all heads constant"), y=average), Rule(message("paper: largest drop"),
                                                                                       y=most)])
-    return line_parts(_series(ways), [panel], Layout(_across(ways), height=250, chooses=True, at=count),
-                      title, theme)
+    return line_parts(_series(ways), [panel], Layout(_across(ways), height=250, chooses=True, at=count), title, theme)
 
 
 @Charted
-def task_curves(panels: Sequence[tuple[str, Mapping[str, Curve]]], count: int,
-                theme: Theme = "light") -> Parts:
+def task_curves(panels: Sequence[tuple[str, Mapping[str, Curve]]], count: int, theme: Theme = "light") -> Parts:
     """Returns the scores against the number of modified heads, one panel per task.
 
     Args:

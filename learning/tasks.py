@@ -225,8 +225,7 @@ class SequenceReader(Reader):
             if character not in self.sequences.symbols:
                 raise InputError(message("{symbol} is no symbol; choose among {symbols}",
                                          symbol=f"“{cut(character)}”", symbols=_ranges(self.sequences.symbols)), place)
-            if self.sequences.name == "lookup" and ((len(ids) + omitted) % 2 == 1) != (
-                    character in LETTERS):
+            if self.sequences.name == "lookup" and ((len(ids) + omitted) % 2 == 1) != (character in LETTERS):
                 raise InputError(message("letters and digits take turns: a 3 b 8 a"), place)
             if len(ids) == limit:
                 omitted += 1

@@ -121,8 +121,7 @@ def readings(model: Transformer, metric: MaskedMetric) -> dict[str, dict[str, di
     """Returns the results at hidden tokens of held-out text under the scale policies in READINGS."""
     def read(policy: str, length: int) -> dict[str, list[Intervention]]:
         scale = Scale(policy, model.config.trained_length if policy == "logn" else None)
-        return {"interventions": [Intervention(factor=block.attention.factor(scale, length))
-                                  for block in model.blocks]}
+        return {"interventions": [Intervention(factor=block.attention.factor(scale, length)) for block in model.blocks]}
 
     return {policy: {str(length): {"accuracy": guesses.accuracy, "loss": round(float(guesses.losses.mean()), 4),
                                    "texts": per_text.counted(guesses.right, guesses.stretches)}

@@ -5,11 +5,11 @@ from typing import Any
 
 from models.storage.checkpoint import CHECKPOINTS, read_json
 from studies import store
-from studies.papa import probe_modes
-from studies.papa.tasks.corpora import CORPORA
+from studies.papa import results
+from studies.papa.corpora import CORPORA
 
 LAYERS, HEADS = 2, 8
-COUNTS = probe_modes.head_counts(LAYERS * HEADS)
+COUNTS = results.head_counts(LAYERS * HEADS)
 CONSTANT_ANSWER = 0.01
 
 

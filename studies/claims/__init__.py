@@ -180,13 +180,13 @@ def entry(key: str) -> dict[str, Any]:
 
 def stated(key: str, ours: str, verdict: Verdict, table: Table, chart: Chart | None, command: str,
            **values: Any) -> Statement:
-    """Returns the statement with the texts of its file, into which `values` are put."""
+    """Returns the statement with the texts of its file, into which `values` are put; an empty table gets one row."""
     own = entry(key)
     texts = {name: message(own[name], **{field: values[field] for _, field, _, _ in
                                          string.Formatter().parse(own[name]) if field})
              for name in TEXTS if name in own}
-    return Statement(key, ours=ours, verdict=verdict, table=table, chart=chart, command=command,
-                     verified=own.get("verified", True), **texts)
+    return Statement(key, ours=ours, verdict=verdict, table=table or [{N_("source"): "–"}], chart=chart,
+                     command=command, verified=own.get("verified", True), **texts)
 
 
 _CLAIMS = TypeAdapter(list[Claim])

@@ -13,10 +13,10 @@ def evaluated(names: Sequence[str], extra: str = "") -> str:
         extra, "python -m studies.claims"]))
 
 
-def full_seeds(command: str, names: Sequence[str]) -> str:
+def full_seeds(module: str, names: Sequence[str], trained: Sequence[str] = ()) -> str:
     """Returns a command that measures released models, then commands that train two more seeds with as many steps."""
-    return "\n".join([command, f"for seed in 1 2; do python -m studies.seeds {' '.join(names)} --seed $seed "
-                               "--full; done", "python -m studies.claims"])
+    again = f"python -m studies.seeds {' '.join(trained or names)} --seed $seed --full"
+    return f"python -m {module} {' '.join(names)}\nfor seed in 1 2; do {again}; done\npython -m studies.claims"
 
 
 def measured(part: str, names: Sequence[str] = ()) -> str:

@@ -124,8 +124,7 @@ def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
     for verdict in verdicts:
         q = None if verdict.p is None else next(q_values)
         if q is not None and q > LEVEL and verdict.word not in (OPEN, FADES):
-            verdict = replace(verdict, word=OPEN, why=message(
-                "not significant (corrected q = {q:.2f})", q=q))
+            verdict = replace(verdict, word=OPEN, why=message("not significant (corrected q = {q:.2f})", q=q))
         result.append(replace(verdict, q=q))
     return result
 

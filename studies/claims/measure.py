@@ -1,10 +1,11 @@
 """Measures the numbers that claims need and that are not in the cards: `python -m studies.claims all`.
 
 It writes studies/measurements/claims.json: models without attention, fixed random attention with smaller scores,
-gated units under other scale policies, the effect of a factor on relu², and speed.
+gated units under other scale policies, the effect of a factor on relu², and the speed of a pass and of a training.
 """
 
 import math
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -26,16 +27,21 @@ from models.nets.attention.dot_product import DotProduct, rotary_table, rotate
 from models.nets.attention.softmax import Softmax
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
+from models.storage.checkpoint import build
+from models.tasks.base import Batch
 from models.tasks.dialogue import read_pairs
 from models.tasks.masked import LENGTH, MaskedMetric
 from models.tasks.stories import CONTEXT, VOCABULARY, StoriesCorpus
-from models.training.recipes import RECIPES, short_recipe, task_of
-from models.training.trainer import precision_for, train
+from models.training.recipes import FAMILIES, RECIPES, SHORT, short_recipe, task_of
+from models.training.trainer import faster_precision, objective_of, optimisers_of, precision_for, rate, train, update
 from studies import seeds, store
 from studies.claims.sources.normalisation import SIDES
 from studies.claims.sources.synthesizer import AGAINST, TEXTS, TIMED, TOKENS
-from studies.pace import summary, training_speed
+from studies.claims.sources.synthesizer.generated import PLAIN
 
+COMPARED = tuple(name for name, recipe in RECIPES.items()
+                 if FAMILIES[name] == "translation" and recipe.steps == SHORT["translation"] and name != PLAIN)
+UNTIMED = 2  # number of untimed first steps, which compile kernels and allocate memory
 FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # factors on the scores; powers of two alone would cause no rounding
 DISCOUNT = 0.75  # amount subtracted from each count of a pair (absolute discounting; Ney, Essen and Kneser 1994)
 BLOCKS, PAIRS = 30, 4  # number of interleaved blocks of each timing, and number of runs of each model per block
@@ -197,6 +203,53 @@ def _seconds(work: Callable[[Transformer], Tensor], model: Transformer) -> float
     began = time.perf_counter()
     work(model)
     return time.perf_counter() - began
+
+
+class TimedTraining:
+    """A training whose single steps can be timed, from the initialisation of the named model's recipe.
+
+    `precision` is a result of models.training.trainer.faster_precision.
+    """
+
+    def __init__(self, name: str, precision: str) -> None:
+        self._recipe, self._precision = RECIPES[name], precision
+        torch.manual_seed(0)
+        self._model = build(self._recipe.config, self._recipe.initial_std, self._recipe.embedding_std)
+        self._optimisers = optimisers_of(self._model, self._recipe, precision)
+        self._objective = objective_of(self._recipe)
+
+    def seconds(self, batch: Batch) -> float:
+        """Returns the seconds of one training step."""
+        began = time.perf_counter()
+        update(self._model, batch, self._recipe, self._optimisers, self._objective, rate(0, self._recipe),
+               self._precision)
+        return time.perf_counter() - began
+
+
+def summary(ratios: Sequence[float]) -> dict[str, Any]:
+    """Returns the median and quartiles of the ratios, and all ratios. The verdicts use the ratios of the blocks."""
+    first, median, third = statistics.quantiles(ratios, n=4)
+    return {"median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)],
+            "blocks": [round(ratio, 4) for ratio in ratios]}
+
+
+def training_speed(data: Path, runs: Path) -> dict[str, Any]:
+    """Returns the ratio of steps per second to softmax's steps per second, over BLOCKS blocks of one step per model."""
+    recipe, corpus = RECIPES[PLAIN], task_of(PLAIN, data, runs).corpus
+    batches = [corpus.batch(step, recipe.steps, 0) for step in range(4 * (BLOCKS + UNTIMED))]
+    shapes = [batch.tokens.shape for batch in batches]
+    shape = max(shapes, key=shapes.count)
+    batches = [batch for batch in batches if batch.tokens.shape == shape][:BLOCKS + UNTIMED]
+    precision = faster_precision(torch.device("cpu"))
+    rows = []
+    for name in COMPARED:
+        # the compiler's cache is cleared: it keeps few versions of a function and runs further ones uncompiled
+        torch.compiler.reset()
+        plain, compared = TimedTraining(PLAIN, precision), TimedTraining(name, precision)
+        ratios = [plain.seconds(batch) / compared.seconds(batch) for batch in batches][UNTIMED:]
+        rows.append({"name": name} | summary(ratios))
+    return {"against": PLAIN, "blocks": len(batches) - UNTIMED, "shape": list(shape), "precision": precision,
+            "rows": rows}
 
 
 def known_replies(data: Path, runs: Path) -> dict[str, Any]:

@@ -148,8 +148,7 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
     check = Check(what, outcome, value, value - half, value + half, limit, mean.p_below(limit), mean.p_above(limit),
                   after)
     if outcome == NO and after is not None and after < limit:
-        return replace(check, what=message("{what} (opposite after a longer training)", what=what),
-                       outcome=UNCLEAR)
+        return replace(check, what=message("{what} (opposite after a longer training)", what=what), outcome=UNCLEAR)
     return check
 
 

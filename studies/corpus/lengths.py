@@ -113,8 +113,7 @@ def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int
                            for attention, record in zip(attentions, records, strict=True)]}
 
 
-def _predicted(lab: StackLab, task: Task, length: int, plan: HeadPlan,
-               longest: int) -> tuple[Tensor, Tensor, Tensor]:
+def _predicted(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int) -> tuple[Tensor, Tensor, Tensor]:
     """Returns loss, right (1) or wrong (0), and index of the text, for each prediction."""
     if isinstance(task.corpus, MaskedCorpus):
         losses, right, whose = task.metric.measure(lab.model, length, interventions=lab.interventions(plan, length))

@@ -30,11 +30,10 @@ from models.storage.datasets import add_folder_options
 from models.training.executor import add_processes_option, progress, run_jobs
 from studies import encoders, store
 from studies.papa import shipped
+from studies.papa.corpora import CORPORA, JUDGED
 from studies.papa.features import Cache
-from studies.papa.probe_modes import MODES, SEEDS, Condition, conditions, endpoints
-from studies.papa.results import KIND
+from studies.papa.results import KIND, MODES, SEEDS, Condition, conditions, endpoints
 from studies.papa.study import TaskStudy
-from studies.papa.tasks.corpora import CORPORA, JUDGED
 
 
 def main() -> None:
@@ -63,8 +62,7 @@ def main() -> None:
         work = Work(arguments.model, folder, arguments.runs.absolute(), arguments.data.absolute(), arguments.share)
         if not arguments.finish:
             heads = len(lab.kinds[0].addresses)
-            wanted = endpoints(heads) if arguments.endpoints else \
-                conditions(heads, arguments.modes, arguments.probes)
+            wanted = endpoints(heads) if arguments.endpoints else conditions(heads, arguments.modes, arguments.probes)
             jobs = run_jobs(partial(measure, work, wanted), arguments.tasks, arguments.processes)
             for _ in progress(jobs, arguments.tasks):
                 pass

@@ -25,8 +25,7 @@ from torch.nn import functional
 from models.capabilities import HasStates
 from models.generate.decoding import generator
 from models.lab import Lab
-from studies.papa.features import feature_moments
-from studies.papa.tasks.token_ids import GRID, Batch, Texts
+from studies.papa.features import GRID, Batch, Texts, feature_moments
 
 HIDDEN = 64
 WORD_RATE, TEXT_RATE, DECAY = 1e-3, 3e-3, 0.01  # learning rates of the two types of probes, and their weight decay

@@ -1,4 +1,13 @@
-"""The numbers of a study, from studies/measurements/NAME.papa.json, and summaries for pages and claims.
+"""The conditions of a study, its numbers in studies/measurements/NAME.papa.json, and summaries for pages and claims.
+
+A condition is which heads are modified, and how:
+
+    learned    constant, in ascending order of lambda (study.py)
+    random     constant, in a random order; another order for each seed
+    removed    pruned (gate 0), in ascending order of lambda
+
+As in the source, 1, 1/2, 1/8, 1/16 and 0 of the heads stay dynamic. `removed` with no dynamic head is the control of
+every study: the score that a probe reaches without any attention.
 
 A task counts towards a mean only if attention matters in it. The rule: the lowest score of the unmodified model, over
 the first three seeds of the probe, is above the highest score with all heads pruned, and above the score of a constant
@@ -9,17 +18,80 @@ The rule replaces a limit of 0.1 on the score. Both were set after first scores 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any
 
 import numpy
+import torch
 
 from models.analysis.head_measures import chance_of_rank, spearman
+from models.generate.decoding import generator
+from models.plan import Address, HeadPlan
 from studies import store
-from studies.papa.probe_modes import LEARNED, RANDOM, REMOVED, SEEDS, head_counts
-from studies.papa.tasks.corpora import CORPORA, JUDGED
+from studies.papa.corpora import CORPORA, JUDGED
+
+LEARNED, RANDOM, REMOVED = "learned", "random", "removed"
+MODES = (LEARNED, RANDOM, REMOVED)
+FRACTIONS = (1.0, 0.5, 0.125, 0.0625, 0.0)  # fractions of the heads that stay dynamic
+SEEDS = (0, 1, 2)  # seeds of the probes and of the random orders
+STREAM = 97
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One modification of the model."""
+
+    mode: str  # one of MODES
+    count: int  # number of heads that are constant or pruned
+    seeds: tuple[int, ...] = SEEDS  # seeds of the probes that are trained on the modified model
+    draw: int = 0  # number of the random order
+
+    def __str__(self) -> str:
+        """Returns the key of the condition's scores in a measurement file."""
+        return f"{self.mode} {self.count} {self.draw}"
+
+
+def head_counts(heads: int) -> tuple[int, ...]:
+    """Returns the number of modified heads at each of FRACTIONS; for 144 heads, these are 0, 72, 126, 135 and 144."""
+    return tuple(heads - round(heads * fraction) for fraction in FRACTIONS)
+
+
+def endpoints(heads: int) -> list[Condition]:
+    """Returns the unmodified model, all heads constant, and the control with all heads pruned."""
+    return [Condition(LEARNED, 0), Condition(LEARNED, heads), Condition(REMOVED, heads)]
+
+
+def conditions(heads: int, modes: Sequence[str] = MODES, probes: int = len(SEEDS)) -> list[Condition]:
+    """Returns the endpoints and the other conditions of the given modes, the most important conditions first.
+
+    `probes` is the number of seeds where the orders are compared: no head constant, and 1/8 dynamic in both orders.
+    """
+    none, half, eighth, sixteenth, _every = head_counts(heads)
+    seeds = tuple(range(probes))
+    others = [Condition(LEARNED, eighth, seeds), *(Condition(LEARNED, count) for count in (half, sixteenth))]
+    others += [Condition(RANDOM, eighth, (seed,), seed) for seed in seeds]
+    others += [Condition(REMOVED, count) for count in (eighth, half, sixteenth)]
+    others += [Condition(RANDOM, count, (seed,), seed) for count in (half, sixteenth) for seed in SEEDS]
+    chosen = [Condition(LEARNED, none, seeds), *endpoints(heads)[1:],
+              *(condition for condition in others if condition.mode in modes)]
+    return list(dict.fromkeys(chosen))
+
+
+def random_order(addresses: Sequence[Address], draw: int) -> list[Address]:
+    """Returns the heads in a random order, which is the same for all tasks of a model."""
+    order = torch.randperm(len(addresses), generator=generator(STREAM, draw)).tolist()
+    return [addresses[i] for i in order]
+
+
+def plan_of(condition: Condition, learned: Sequence[Address]) -> HeadPlan:
+    """Returns the plan of a condition."""
+    order = random_order(sorted(learned), condition.draw) if condition.mode == RANDOM else learned
+    heads = order[:condition.count]
+    return HeadPlan().with_heads(heads, gate=0.0) if condition.mode == REMOVED else \
+        HeadPlan().with_heads(heads, constant=True)
+
 
 KIND = "papa"
 MODELS = 3  # smallest number of trainings for which the rank correlation is judged or shown
@@ -121,8 +193,7 @@ class Study:
 
     def has(self, mode: str) -> bool:
         """Returns True if the mode has a condition between the endpoints, so that a chart can draw its line."""
-        return any(own == mode and 0 < count < self.heads
-                   for task in self.tasks.values() for own, count in task.scores)
+        return any(own == mode and 0 < count < self.heads for task in self.tasks.values() for own, count in task.scores)
 
     @property
     def quality(self) -> float | None:

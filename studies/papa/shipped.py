@@ -25,12 +25,11 @@ from models.lab import Lab
 from models.plan import Address, HeadPlan
 from models.storage.checkpoint import dequantise, quantise
 from studies.papa import probes
-from studies.papa.features import ConstantMatrices
-from studies.papa.probe_modes import head_counts
+from studies.papa.corpora import CORPORA, Example
+from studies.papa.features import GRID, ConstantMatrices, encode
 from studies.papa.probes import Probe
+from studies.papa.results import head_counts
 from studies.papa.study import TaskStudy
-from studies.papa.tasks.corpora import CORPORA, Example
-from studies.papa.tasks.token_ids import GRID, encode
 
 PROBES = Path(__file__).parents[1] / "probes"
 
@@ -39,8 +38,7 @@ def write(name: str, folder: Path, studies: Iterable[TaskStudy]) -> None:
     """Writes the file of each task that has probes for the unmodified model and for constant heads."""
     for study in studies:
         counts = head_counts(len(study.lab.kinds[0].addresses))
-        paths = {count: path for count in counts
-                 if (path := folder / f"{study.key}.{count}.safetensors").exists()}
+        paths = {count: path for count in counts if (path := folder / f"{study.key}.{count}.safetensors").exists()}
         if len(paths) < 2:
             continue
         constant = load_file(folder / f"{study.key}.constant.safetensors")["constant"]

@@ -29,11 +29,10 @@ from models.plan import Address, HeadPlan
 from models.storage.checkpoint import write_json
 from models.storage.datasets import DATA
 from studies.papa import probes
-from studies.papa.features import Cache, ConstantMatrices, MeanAttention, features
-from studies.papa.probe_modes import LEARNED, Condition, plan_of
+from studies.papa.corpora import CORPORA, Data, data_of, score
+from studies.papa.features import GRID, Cache, ConstantMatrices, MeanAttention, Texts, features, texts_of
 from studies.papa.probes import Probe
-from studies.papa.tasks.corpora import CORPORA, Data, data_of, score
-from studies.papa.tasks.token_ids import GRID, Texts, texts_of
+from studies.papa.results import LEARNED, Condition, plan_of
 
 EPOCHS, SIZE = 2, 16  # number of epochs in which lambda is learned, and texts per step
 RATE, PROBE_RATE = 0.03, 1e-3

@@ -87,5 +87,4 @@ def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str
 
 
 if __name__ == "__main__":
-    study("blimp", __doc__, names_of("stories"), own, _study,
-          [Option("pairs", PAIRS, "of each paradigm")])
+    study("blimp", __doc__, names_of("stories"), own, _study, [Option("pairs", PAIRS, "of each paradigm")])

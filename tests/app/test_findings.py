@@ -24,7 +24,7 @@ from models import catalogue
 from studies.claims import KEYS, MISSING, WORDS, Chart, Claim, Statement, Verdict, read, statement_keys
 from studies.claims.evidence import Evidence
 from studies.claims.judge import judge
-from studies.papa.probe_modes import LEARNED
+from studies.papa.results import LEARNED
 from studies.series import style
 from tests.figures.specs import looks, rows, table
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
-from studies import pace, seeds, store
+from studies import seeds, store
+from studies.claims import measure
 from studies.claims.evidence import Evidence
 from studies.claims.judge import judge
 from studies.claims.sources import disagreement, gated, heads, normalisation, synthesizer
-from studies.papa.tasks.corpora import CORPORA
+from studies.papa.corpora import CORPORA
 from studies.per_text import ASKED, RIGHT
 from studies.transfer import transfer_study
 from studies.zero_shot import choices
@@ -197,10 +198,10 @@ def as_the_sources_have_it(made: Made) -> None:
         "speed": {"rows": timed({"softmax": [0.7, 0.9], "fused softmax": [0.7, 0.9]}), "repetitions": 60},
         "training_speed": {"rows": [
             {"name": name, "median": 0.9, "quartiles": [0.85, 0.95], "blocks": blocks(0.85, 0.95)}
-            for name in pace.COMPARED]}})
+            for name in measure.COMPARED]}})
     for name in ("dense", "random", "factorized-random", "random-softmax"):
         made.card(f"translation-{name}", {"bleu": synthesizer.BLEU[name]})
-    made.card(pace.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
+    made.card(measure.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
     for name, gain in (("softmax", 0), ("random", -3), ("dense", -3), ("dense-softmax", 1), ("random-softmax", 2)):
         made.card(f"summary-{name}", {"rougeL": 40.0 + gain})
         made.measured(f"summary-{name}.rouge.json", {

@@ -14,7 +14,6 @@ from models.generate.decoding import generator
 from models.nets.transformer import Transformer
 from models.tasks.base import Pairs
 from models.training.recipes import RECIPES
-from studies import pace
 from studies.claims import FAILS, HOLDS, MISSING, ONCE, OPEN, measure
 from studies.claims.sources import memory
 from studies.claims.verdict import UNKNOWN, YES, Check
@@ -94,25 +93,25 @@ def test_training_speed_is_a_ratio_on_the_same_batches_of_one_shape(monkeypatch:
 
         def seconds(self, batch: Pairs) -> float:
             seen.append((self.name, batch))
-            return 0.8 if self.name == pace.PLAIN else 1.0
+            return 0.8 if self.name == measure.PLAIN else 1.0
 
-    monkeypatch.setattr(pace, "task_of", lambda *given: SimpleNamespace(corpus=Corpus()))
-    monkeypatch.setattr(pace, "Training", Known)
-    found = pace.training_speed(Path(), Path())
-    assert [row["name"] for row in found["rows"]] == [*pace.COMPARED] and len(pace.COMPARED) == 8
+    monkeypatch.setattr(measure, "task_of", lambda *given: SimpleNamespace(corpus=Corpus()))
+    monkeypatch.setattr(measure, "TimedTraining", Known)
+    found = measure.training_speed(Path(), Path())
+    assert [row["name"] for row in found["rows"]] == [*measure.COMPARED] and len(measure.COMPARED) == 8
     assert all(row["median"] == row["quartiles"][0] == row["quartiles"][1] == 0.8 for row in found["rows"])
-    assert all(row["blocks"] == [0.8] * pace.BLOCKS for row in found["rows"])
-    assert found["shape"] == [2, 9] and found["blocks"] == pace.BLOCKS
+    assert all(row["blocks"] == [0.8] * measure.BLOCKS for row in found["rows"])
+    assert found["shape"] == [2, 9] and found["blocks"] == measure.BLOCKS
     for (one, first), (other, second) in zip(seen[::2], seen[1::2], strict=True):
-        assert one == pace.PLAIN != other and first is second and first.tokens.shape == (2, 9)
+        assert one == measure.PLAIN != other and first is second and first.tokens.shape == (2, 9)
 
 
 def test_a_training_takes_steps(monkeypatch: pytest.MonkeyPatch):
     """The timed training performs optimiser steps, and the measured time is positive."""
-    monkeypatch.setitem(RECIPES, pace.PLAIN, replace(RECIPES[pace.PLAIN], compiled=False))
+    monkeypatch.setitem(RECIPES, measure.PLAIN, replace(RECIPES[measure.PLAIN], compiled=False))
     ids = torch.randint(3, 4000, (2, 2, 7), generator=generator(9))
     batch = Pairs(ids[0], ids[1], ids[0])
-    its = pace.Training(pace.PLAIN, "float32")
+    its = measure.TimedTraining(measure.PLAIN, "float32")
     before = its._model.embedding.weight.clone()
     assert its.seconds(batch) > 0 and not torch.equal(before, its._model.embedding.weight)
 

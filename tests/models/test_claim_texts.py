@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from models.errors import CheckpointError
-from studies import pace, per_text
-from studies.claims import HOLDS, MISSING, ONCE, OPEN
+from studies import per_text
+from studies.claims import HOLDS, MISSING, ONCE, OPEN, measure
 from studies.claims.sources import heads, synthesizer
 from tests.models.made_claims import (
     Made,
@@ -108,7 +108,7 @@ def test_other_sentences_would_have_another_bleu(sources: Made, key: str, names:
     claim compares ratios of BLEU, the other claims compare BLEU."""
     heads_as_the_source_has_them(sources)
     if key.startswith("synthesizer"):  # these claims compare with a separate plain softmax model
-        sources.card(pace.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
+        sources.card(measure.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
     for name in names:
         score = json.loads((sources.folder / "checkpoints" / name / "card.json").read_text())["metric"]["bleu"]
         sources.sentences(name, [score + bleu * (-1) ** i for i in range(20)])

@@ -24,7 +24,8 @@ from models.storage.checkpoint import CHECKPOINTS, FILES, build, digests
 from models.training import evaluate
 from models.training.cards import cost
 from models.training.recipes import RECIPES, PairRecipe, is_current, task_of
-from studies import pace, store
+from studies import store
+from studies.claims.sources.synthesizer.generated import PLAIN
 from studies.corpus.lengths import measure
 from studies.prune_heads import SHIPPED
 from studies.store import MEASUREMENTS
@@ -186,7 +187,7 @@ def test_a_comparison_is_one_variable():
     for name in NAMES:
         plain = f"{name.split('-')[0]}-softmax"
         if plain == "translation-softmax" and name not in {plain, *SHIPPED}:
-            plain = pace.PLAIN  # the other models were trained for one pass over the pairs
+            plain = PLAIN  # the other models were trained for one pass over the pairs
         card, softmax = (models.load(which).card for which in (name, plain))
         for key in ("seed",) if name in SHIPPED else ("steps", "seed", "optimiser"):
             assert card["training"][key] == softmax["training"][key]

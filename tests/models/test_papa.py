@@ -15,11 +15,9 @@ import models
 from models import HeadPlan
 from models.labs.stack import StackLab
 from models.tasks.masked import MaskedReader
-from studies.papa import features, probe_modes, probes, study
-from studies.papa.features import ConstantMatrices, MeanAttention
-from studies.papa.tasks import corpora
-from studies.papa.tasks.corpora import Corpus, Example, joined
-from studies.papa.tasks.token_ids import GRID, Texts, texts_of
+from studies.papa import corpora, features, probes, results, study
+from studies.papa.corpora import Corpus, Example, joined
+from studies.papa.features import GRID, ConstantMatrices, MeanAttention, Texts, texts_of
 
 
 def masked_lab(attention: str = "softmax") -> StackLab:
@@ -260,18 +258,18 @@ def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_states_of_the_source():
-    assert probe_modes.head_counts(144) == (0, 72, 126, 135, 144)
+    assert results.head_counts(144) == (0, 72, 126, 135, 144)
     learned = [("self", layer, head) for layer in range(6) for head in range(12)][::-1]
-    for state in probe_modes.conditions(72):
-        plan = probe_modes.plan_of(state, learned)
+    for state in results.conditions(72):
+        plan = results.plan_of(state, learned)
         assert len(plan.heads) == state.count
         assert all((its.gate == 0) == (state.mode == "removed") for its in plan.heads.values())
-    seeds = {str(its): len(its.seeds) for its in probe_modes.conditions(72, probes=5)}
+    seeds = {str(its): len(its.seeds) for its in results.conditions(72, probes=5)}
     assert [seeds[its] for its in ("learned 0 0", "learned 63 0", "learned 36 0", "removed 72 0")] == [5, 5, 3, 3]
     assert [draw for draw in range(9) if f"random 63 {draw}" in seeds] == [*range(5)]
-    first = probe_modes.plan_of(probe_modes.Condition("learned", 36), learned)
+    first = results.plan_of(results.Condition("learned", 36), learned)
     assert set(first.heads) == set(learned[:36])
-    draws = [set(probe_modes.plan_of(probe_modes.Condition("random", 36, (i,), i), learned).heads) for i in (0, 0, 1)]
+    draws = [set(results.plan_of(results.Condition("random", 36, (i,), i), learned).heads) for i in (0, 0, 1)]
     assert draws[0] == draws[1] != draws[2] and draws[0] != set(first.heads)
 
 

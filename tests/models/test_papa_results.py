@@ -21,10 +21,9 @@ from studies.claims import FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL
 from studies.claims.evidence import Evidence
 from studies.claims.sources import papa
 from studies.papa import __main__ as command
-from studies.papa import probe_modes, probes, results, shipped, study
+from studies.papa import corpora, probes, results, shipped, study
+from studies.papa.corpora import CORPORA, JUDGED, Example
 from studies.papa.features import Cache
-from studies.papa.tasks import corpora
-from studies.papa.tasks.corpora import CORPORA, JUDGED, Example
 from tests.made_papa import COUNTS, made, needing_heads
 
 PRETRAINED = "somewhere-else"  # a model without a card; its numbers decide the statements about drops
@@ -189,7 +188,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(shipped, "PROBES", tmp_path / "probes")
     corpora.data_of.cache_clear()
     lab = masked_lab()
-    states = probe_modes.conditions(len(lab.kinds[0].addresses), ("learned",))
+    states = results.conditions(len(lab.kinds[0].addresses), ("learned",))
 
     def work(share: float = 1.0) -> study.Work:
         return study.TaskStudy(lab, "pos", tmp_path / "run", Cache(tmp_path / "cache"), share=share)
@@ -234,11 +233,11 @@ def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     corpora.data_of.cache_clear()
     its = study.TaskStudy(masked_lab(), "pos", tmp_path / "run", Cache(tmp_path / "cache"))
     heads = len(its.lab.kinds[0].addresses)
-    command.measure_missing(its, probe_modes.endpoints(heads))
+    command.measure_missing(its, results.endpoints(heads))
     assert "order" not in its.done and set(its.done["scores"]) == {
         "learned 0 0", f"learned {heads} 0", f"removed {heads} 0"}
     before = its.done["scores"] | {}
-    states = probe_modes.conditions(heads, ("learned",))
+    states = results.conditions(heads, ("learned",))
     command.measure_missing(its, states)
     assert len(its.done["order"]) == heads and len(its.done["scores"]) == len(states)
     assert before.items() <= its.done["scores"].items()

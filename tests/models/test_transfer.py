@@ -14,14 +14,11 @@ from models.nets.attention.base import Intervention
 from studies import encoders, store
 from studies.claims import FAILS, MISSING, ONCE, OPEN, SMALL
 from studies.claims.evidence import Evidence
-from studies.claims.sources.synthesizer import TITLES
 from studies.claims.sources.synthesizer import transfer as statements
-from studies.papa import features, probes
-from studies.papa.tasks import corpora
-from studies.papa.tasks.corpora import CORPORA
+from studies.papa import corpora, features, probes
+from studies.papa.corpora import CORPORA
 from studies.transfer import transfer_study
-from studies.transfer.results import common, encoders_of
-from studies.transfer.transfer_study import KIND, MODELS, PROBED, PRUNED, SEEDS, TUNED, WAYS
+from studies.transfer.transfer_study import KIND, MODELS, PROBED, PRUNED, SEEDS, TUNED, WAYS, common, encoders_of
 
 
 @pytest.mark.parametrize("attention", ["softmax", "random", "dense-softmax"])
@@ -129,7 +126,7 @@ def evidence(folder: Path, **scores: float) -> Evidence:
     ({"random": 0.6, "dense": 0.6, "dense_softmax": 0.59, "random_softmax": 0.59}, SMALL, OPEN),
     ({"random": 0.4}, MISSING, MISSING)])
 def test_verdicts(scores: dict[str, float], alone: str, mixed: str, tmp_path: Path):
-    found = statements.statements(evidence(tmp_path / "m", middle=0.6, **scores), TITLES)
+    found = statements.statements(evidence(tmp_path / "m", middle=0.6, **scores))
     assert [its.key for its in found] == ["synthesizer-transfer", "synthesizer-together"]
     assert [its.verdict.word for its in found] == [alone, mixed]
     assert len(found[0].table) == 2 * len(MODELS)
@@ -151,10 +148,10 @@ def test_a_task_without_clear_use_of_attention_is_left_out(tmp_path: Path):
 
 
 def test_without_numbers_nothing_is_measured_and_damaged_ones_stop_the_judging(tmp_path: Path):
-    found = statements.statements(Evidence(measurements=tmp_path), TITLES)
+    found = statements.statements(Evidence(measurements=tmp_path))
     assert {its.verdict.word for its in found} == {MISSING} and "Entailment" not in found[0].table[0]
     made = evidence(tmp_path / "m", middle=0.6, random=0.4)
     (tmp_path / "m" / f"{MODELS['random']}.transfer.json").write_text(
         f'{{"elsewhere": true, "version": {store.version(KIND)}, "tasks": 3}}')
     with pytest.raises(CheckpointError, match="transfer.json"):
-        statements.statements(made, TITLES)
+        statements.statements(made)

@@ -20,10 +20,10 @@ from models.plan import Address
 from models.storage.checkpoint import CheckpointError
 from studies import store
 from studies.papa import results, shipped
+from studies.papa.corpora import CORPORA
 from studies.papa.probes import Probe
 from studies.papa.results import Study
 from studies.papa.shipped import PromptResult
-from studies.papa.tasks.corpora import CORPORA
 
 KEY = "all.papa"
 

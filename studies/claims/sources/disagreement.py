@@ -7,9 +7,8 @@ from studies import per_text
 from studies.claims import Claim, Statement, commands, tables
 from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
-from studies.claims.sources.synthesizer.generated import bleu, bleus
+from studies.claims.sources.synthesizer.generated import PLAIN, bleu, bleus
 from studies.claims.verdict import UNKNOWN, Check, Samples, below, by_error, differences, median_below, of_values
-from studies.pace import PLAIN
 
 TERMS = {"sub": message("values"), "pos": message("positions"), "out": message("outputs")}
 TITLES = {PLAIN: message("plain"), **{f"translation-disagreement-{term}": title for term, title in TERMS.items()},
@@ -108,5 +107,4 @@ def _slower(evidence: Evidence) -> Statement:
         "disagreement-slower",
         message("{values} (steps per second / plain's)", values=tables.each([
             (name, f"{row['median']:.2f}") for name, row in measured.items()])),
-        of_values(slowed, 0), checks, rows or [{"term": tables.NOTHING, "source": tables.NOTHING}],
-        chart, commands.measured("training_speed"), share=LEAST)
+        of_values(slowed, 0), checks, rows, chart, commands.measured("training_speed"), share=LEAST)

@@ -69,8 +69,7 @@ def _sink(evidence: Evidence) -> Statement:
                      (message("even weights"), f"{even:.1%}")]),
         _removed(_pairs(evidence, {name: study["by_window"] for name, study in by_name.items()})),
         [below_in_texts(message("less than half of softmax's"), less)], rows,
-        _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))), MEASURED,
-        n=CONTEXT)
+        _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))), MEASURED, n=CONTEXT)
 
 
 def _sparse(evidence: Evidence) -> Statement:

@@ -76,8 +76,7 @@ def _few(evidence: Evidence) -> Statement:
         [below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost, LOST,
                _sentence_error(evidence))],
         rows, chart,
-        commands.learned([ENCODER], (*controls, *runs), f"python -m studies.generated.sentences {PRUNED}"),
-        lost=LOST)
+        commands.learned([ENCODER], (*controls, *runs), f"python -m studies.generated.sentences {PRUNED}"), lost=LOST)
 
 
 def _sentence_error(evidence: Evidence) -> float:
@@ -141,8 +140,7 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
             (name, f"{share:.0%}") for name, (share, *_) in ranks.items() if not math.isnan(share)])),
         _mean([
             (share - 0.5, (share - 0.5) / sigmas if sigmas else math.nan) for share, sigmas, *_ in ranks.values()]),
-        checks, rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}],
-        chart,
+        checks, rows, chart,
         f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims")
 
 
@@ -186,8 +184,7 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
         "heads-agree",
         message("rank correlation: {values}", values=tables.each([(str(p["name"]),
                 f"{p['value']:.2f}") for p in points])),
-        _mean(agreement), checks, rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}],
-        chart,
+        _mean(agreement), checks, rows, chart,
         f"python -m studies.corpus.heads {' '.join(MODELS)}\npython -m studies.claims")
 
 
@@ -208,8 +205,7 @@ def _order(evidence: Evidence) -> Statement:
         "heads-order",
         message("heads left of 24: {values}", values=tables.each([(title, tables.spread(
             [run["heads_left"][kind] for run in compared], ".1f")) for kind, title in TITLES.items()])),
-        of_values([*apart.get(deciding(apart), {}).values()]), checks,
-        rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}], chart,
+        of_values([*apart.get(deciding(apart), {}).values()]), checks, rows, chart,
         commands.learned([ENCODER, DECODER, CROSS], (*controls, *runs)),
         strengths=listed(sorted({f"{run['strength']:g}" for run in compared}) or [tables.NOTHING]))
 

@@ -38,8 +38,7 @@ def statements(evidence: Evidence) -> list[Statement]:
 Wanted = Callable[[Mapping[str, "Reach | None"]], list[Check]]
 
 
-def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, key: str,
-               **values: Any) -> Statement:
+def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, key: str, **values: Any) -> Statement:
     """Returns the statement at one context."""
     readings = {title: (f"{name}{context}", way) for title, (name, way) in CURVES.items()}
     curves = {title: evidence.memory(f"stories-{name}", way) for title, (name, way) in readings.items()}
@@ -61,7 +60,7 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
              for title, reach in reached.items() if reach is not None and reach.factor > 1}
     table = [{N_("perplexity with 1 / x memory"): names.get(title, message(title))} | {
         f"{factor:g}x": f"{curve[factor]:.2f}" if factor in curve else tables.NOTHING for factor in factors}
-        for title, curve in curves.items() if curve] or [{"perplexity with 1 / x memory": tables.NOTHING}]
+        for title, curve in curves.items() if curve]
     points = [{"name": message(title), "x": factor, "seed": 0, "value": round(value, 3)}
               for title, curve in curves.items() for factor, value in curve.items()]
     chart = tables.chart("lines", points, message("perplexity"), N_("{name} {x:g}x {value:.2f}"),
@@ -75,16 +74,14 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
         **values)
 
 
-def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Reach | None],
-          limit: float | None) -> str:
+def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Reach | None], limit: float | None) -> str:
     """Returns the perplexities at the smallest sufficient memory, and softmax's with full memory."""
     parts = []
     for title, reach in reached.items():
         if reach is not None and (factor := reach.factor or 1.0) in curves[title]:
             value = curves[title][factor]
             parts.append(message("{title} with 1/{factor:g} of the memory: {value:.2f}", title=message(title),
-                                 factor=factor,
-                                 value=value) if factor > 1 else
+                                 factor=factor, value=value) if factor > 1 else
                          message("{title} with full memory: {value:.2f}", title=message(title), value=value))
     if limit is not None:
         parts.append(message("{title} with full memory: {value:.2f}", title=message("softmax"), value=limit))

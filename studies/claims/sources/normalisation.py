@@ -65,10 +65,8 @@ def claim(evidence: Evidence) -> Claim:
                  "Su Jianlin, kexue.fm 8823 (log n) and 9019 (relu²)",
                  message("Masked tokens predicted right in texts of 32 to 512 tokens, trained at {trained} (mixed: "
                          "16 to 128; one: {longer}). The source's models are larger, trained far longer, on Chinese. "
-                         "relu² and its softmax are in gated attention units.",
-                         trained=TRAINED, longer=LONGER),
-                 ("masked-softmax", *dict.fromkeys(name for name, _ in SIDES.values())),
-                 "masked",
+                         "relu² and its softmax are in gated attention units.", trained=TRAINED, longer=LONGER),
+                 ("masked-softmax", *dict.fromkeys(name for name, _ in SIDES.values())), "masked",
                  [_reading(evidence, read), _cure(evidence, read), _softmax(evidence, read), _log_n(evidence, scaled),
                   _entropy(evidence), _relu2(evidence)])
 
@@ -161,8 +159,7 @@ def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
         of_trainings(evidence, [_side("softmax", OTHERS)], [_side(readings[1], OTHERS)]),
         checks, _by_length(read, names), _chart(read, names),
         "for name in masked-gau-softmax masked-gau-relu2; do python -m models.training.evaluate $name; done\n"
-        + _read_commands("gau-relu2", "gau-softmax", "gau-softmax-128"),
-        n=LONGER)
+        + _read_commands("gau-relu2", "gau-softmax", "gau-softmax-128"), n=LONGER)
 
 
 def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
@@ -210,8 +207,7 @@ def _entropy(evidence: Evidence) -> Statement:
         "normalisation-entropy",
         message("growth {values} nats", values=tables.each([
             (name, f"{statistics.fmean(values):.2f}") for name, values in grown.items() if values])),
-        None, checks, rows, chart, "python -m studies.corpus.lengths masked-softmax",
-        heads=HEADS)
+        None, checks, rows, chart, "python -m studies.corpus.lengths masked-softmax", heads=HEADS)
 
 
 def growth(by_length: Mapping[int, list[float]]) -> list[float]:
@@ -242,9 +238,7 @@ def _relu2(evidence: Evidence) -> Statement:
         message("largest change of a weight: {values}", values=tables.each([
             (name, f"{measured[f'{key}_change']:.0e}") for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
             if measured else [])),
-        verdict,
-        table or [{"scores times": tables.NOTHING, "source": message("relu²: the same"), N_("here"): tables.NOTHING}],
+        verdict, table,
         Chart("lines", points, message("mean entropy of a row, nats"), message("factor on the scores"),
               alt=message("relu² stays level; softmax falls")) if points else None,
-        "python -m studies.claims relu2_scale",
-        unchanged=UNCHANGED)
+        "python -m studies.claims relu2_scale", unchanged=UNCHANGED)

@@ -15,8 +15,7 @@ from studies.claims.evidence import Evidence
 from studies.claims.tables import percent
 from studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, Estimate, below, fact
 from studies.papa import results
-from studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
-from studies.papa.results import Study, Task
+from studies.papa.results import FRACTIONS, LEARNED, RANDOM, REMOVED, Study, Task
 
 AVERAGE, MOST = 0.08, 0.20  # relative drops of the score in the source: mean and largest
 LITTLE = 0.02  # our limit of a "little" drop, because the source has curves and no number
@@ -73,7 +72,7 @@ def _rows(studies: Sequence[Study]) -> list[dict[str, str]]:
         rows.append({N_("model"): study.title, N_("task"): message("mean of the drops")} |
                     {message("live {share}", share=share): percent(study.of_tasks().mean_drop_by_seed(LEARNED, count))
                      for share, count in zip(LIVE, study.counts, strict=True)})
-    return rows or [{N_("model"): tables.NOTHING, N_("task"): tables.NOTHING}]
+    return rows
 
 
 def _scores(study: Study, task: Task, count: int) -> str:
@@ -206,7 +205,7 @@ def _most(evidence: Evidence, studies: Sequence[Study], shown: Sequence[Study]) 
             for study in studies if not study.moment for task, drops in [max(
                 ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
                 key=lambda pair: fmean(pair[1] or [-1.0]))]]),
-        _worst(evidence, studies), checks, rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies))
+        _worst(evidence, studies), checks, rows, chart, _commands(studies))
 
 
 def _half(evidence: Evidence, studies: Sequence[Study]) -> Statement:
@@ -222,7 +221,7 @@ def _half(evidence: Evidence, studies: Sequence[Study]) -> Statement:
         "papa-half",
         tables.each([(study.title, percent(study.mean_drop_by_seed(LEARNED, study.counts[1])))
                      for study in studies if not study.moment]),
-        _lost(evidence, studies, 0.5), checks, rows or [{N_("model"): tables.NOTHING}],
+        _lost(evidence, studies, 0.5), checks, rows,
         _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
                for key, way in ((LEARNED, message("half constant")), (REMOVED, message("half pruned")))], LITTLE, "2%"),
         _commands(studies))
@@ -261,7 +260,7 @@ def _order(every: Sequence[Study]) -> Statement:
         "papa-order",
         tables.each([(study.title, message("{learned}, random {random}", learned=percent(drop[LEARNED]),
                                            random=percent(drop[RANDOM]))) for study, drop in drops]),
-        _gained(studies), checks, rows or [{N_("model"): tables.NOTHING}],
+        _gained(studies), checks, rows,
         _dots([(study.title, which, drop[key]) for study, drop in drops
                for key, which in ((LEARNED, message("learned order")), (RANDOM, message("random orders")),
                                   (REMOVED, message("pruned, learned order")))], 0.0, ""),
@@ -295,7 +294,7 @@ def _better(studies: Sequence[Study]) -> Statement:
         tables.NOTHING if check.outcome == UNKNOWN else message(
             "rank correlation {rank:.2f} of {n} trainings (p = {chance:.2f})", rank=ranking.rank, n=ranking.trainings,
             chance=ranking.chance),
-        _rank(check, ranking.trainings), [check], rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies))
+        _rank(check, ranking.trainings), [check], rows, chart, _commands(studies))
 
 
 def _chance_of_order(ranked: results.Ranked) -> float:

@@ -56,16 +56,14 @@ def _pair(key: str, estimate: Estimate | None, samples: Mapping[str, Samples], n
                        for steps, values in over.items()), "; ")))
     ours = message("{value} (perplexity / that of {other})", value=tables.over_time(over), other=other)
     command = commands.evaluated([f"stories-{key}" for key in (against, name, beside) if key])
-    return judged(
-        key, ours, estimate, checks, table, chart if points else None, command, **values)
+    return judged(key, ours, estimate, checks, table, chart if points else None, command, **values)
 
 
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective")
     check = below(message("selective below softmax"), between, texts=texts)
     return _pair("selective-perplexity", perplexities(evidence, ["softmax"], ["selective"]),
-                 samples, "selective", [check], message("below 1"),
-                 also=("softmax-512", "selective-512"))
+                 samples, "selective", [check], message("below 1"), also=("softmax-512", "selective-512"))
 
 
 def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
@@ -112,12 +110,9 @@ def _blimp(evidence: Evidence) -> Statement:
         message("pairs right: {values}", values=ours or tables.each([
             (name, f"{by_name[name]['accuracy']:.1%} ± {1.645 * by_name[name]['accuracy_error']:.1%}")
             for name in ("selective", "softmax") if name in by_name])),
-        _ahead(evidence, per_text.paradigms), [check],
-        rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
-                  "pairs": tables.NOTHING}],
+        _ahead(evidence, per_text.paradigms), [check], rows,
         _accuracies(by_name, message("pairs right"), 0.5),
-        commands.full_seeds("python -m studies.zero_shot.blimp "
-                            + " ".join(f"stories-{name}" for name in by_name or BLIMP), ZERO_SHOT))
+        commands.full_seeds("studies.zero_shot.blimp", [f"stories-{name}" for name in by_name or BLIMP], ZERO_SHOT))
 
 
 def _ahead(evidence: Evidence, read: per_text.Reader) -> Estimate | None:
@@ -154,11 +149,9 @@ def _choices(evidence: Evidence) -> Statement:
         "selective-choices",
         message("next sentences right: {values}", values=ours or tables.each([
             (name, _share(stories[name])) for name in ("selective", "softmax") if name in stories])),
-        _ahead(evidence, per_text.chosen(STORIES)), [check],
-        rows or [{"attention": tables.NOTHING, "source": tables.NOTHING}],
+        _ahead(evidence, per_text.chosen(STORIES)), [check], rows,
         _accuracies(stories, message("right next sentences"), 0.25),
-        commands.full_seeds("python -m studies.zero_shot.choices "
-                            + " ".join(f"stories-{name}" for name in results or BLIMP), ZERO_SHOT))
+        commands.full_seeds("studies.zero_shot.choices", [f"stories-{name}" for name in results or BLIMP], ZERO_SHOT))
 
 
 def _accuracies(measured: Mapping[str, Mapping[str, Any]], title: str, chance: float) -> Chart | None:
@@ -188,8 +181,7 @@ def _pieces(evidence: Evidence) -> Statement:
                "which": which} for number, layer in enumerate(study.get("layers", []), 1)
               for kind, which in (("names", message("name in pieces")), ("others", message("other word in pieces")),
                                   ("words", message("words")))]
-    chart = tables.chart("dots", points, message("votes against the token before"),
-                         N_("{name}, {which}: {value:.2f}"))
+    chart = tables.chart("dots", points, message("votes against the token before"), N_("{name}, {which}: {value:.2f}"))
     more = [name - other for name, other in zip(study["layers"][best]["names"], study["layers"][best]["others"],
                                                 strict=True)] if less else None
     return judged(
@@ -206,7 +198,6 @@ def _pieces(evidence: Evidence) -> Statement:
                           [other - name for name, other in zip(study["layers"][best]["names"],
                                                                study["layers"][best]["others"], strict=True)]
                           if less else None)],
-        rows or [{"layer": tables.NOTHING, "source": tables.NOTHING}], chart,
-        "python -m studies.corpus.word_pieces stories-selective")
+        rows, chart, "python -m studies.corpus.word_pieces stories-selective")
 
 

@@ -13,6 +13,8 @@ from studies.claims import Chart, Claim, Statement, commands, tables
 from studies.claims.contrast import Side, judged, largest, log_of, of_trainings
 from studies.claims.evidence import Evidence, Metric
 from studies.claims.sources.synthesizer import generated, transfer
+from studies.claims.sources.synthesizer.generated import BLEU as BLEU
+from studies.claims.sources.synthesizer.generated import MIXED, TITLES
 from studies.claims.verdict import (
     Estimate,
     Samples,
@@ -28,15 +30,7 @@ from studies.claims.verdict import (
 LM1B = {  # perplexity on LM1B, the source's language modelling
     "softmax": 38.21, "random": 40.60, "factorized-random": 42.40, "dense": 40.88, "factorized-dense": 41.20,
     "random-dense": 42.35, "dense-softmax": 37.27, "random-softmax": 40.05, "fixed-random": 50.52}
-BLEU = {"softmax": 27.67, "random": 27.27, "factorized-random": 27.30, "dense": 27.43, "factorized-dense": 27.32,
-        "random-dense": 27.68, "dense-softmax": 27.57, "random-softmax": 28.47}  # WMT'14 English to German
-MIXED = ("dense-softmax", "random-softmax")
 LEARNED = ("random", "factorized-random", "dense", "factorized-dense", "random-dense", *MIXED)
-TITLES = {"softmax": message("softmax"), "random": message("random"), "factorized-random": message("factorised random"),
-          "dense": message("dense"), "factorized-dense": message("factorised dense"),
-          "random-dense": message("random + dense"),
-          "dense-softmax": message("dense + softmax"), "random-softmax": message("random + softmax"),
-          "fixed-random": message("fixed random")}
 THEIRS = N_("source, LM1B")
 TABLES = message("tables, in a copy of the paper")
 
@@ -66,11 +60,9 @@ def claim(evidence: Evidence) -> Claim:
                          "has relatively large tables."),
                  tuple(_stories(*TITLES)), "stories",
                  [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
-                  _alike(evidence, over), _mixtures(evidence, over),
-                  generated.best(evidence, TITLES, BLEU, over), _speed(evidence),
-                  generated.translation(evidence, TITLES, BLEU), generated.summaries(evidence, TITLES),
-                  generated.dialogues(evidence, TITLES),
-                  *transfer.statements(evidence, TITLES)])
+                  _alike(evidence, over), _mixtures(evidence, over), generated.best(evidence, over), _speed(evidence),
+                  generated.translation(evidence), generated.summaries(evidence), generated.dialogues(evidence),
+                  *transfer.statements(evidence)])
 
 
 def _ratio(name: str) -> float:
@@ -95,8 +87,7 @@ def compared(evidence: Evidence, name: str, baseline: str = "softmax") -> tuple[
 
 
 def _ratio_table(evidence: Evidence, over: Mapping[str, Samples], names: tuple[str, ...]) -> list[dict[str, str]]:
-    rows = tables.table([(TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in names],
-                        theirs=THEIRS)
+    rows = tables.table([(TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in names], theirs=THEIRS)
     rows = tables.with_parameters(rows, [evidence.card(name) for name in _stories(*names)],
                                   evidence.card("stories-softmax"))
     return _with_corpora(evidence, rows, names)
@@ -258,10 +249,7 @@ def _speed(evidence: Evidence) -> Statement:
         message("{values} (time of random / softmax's)", values=tables.each([
             (other, message("{low} to {high}", low=f"{min(medians):.2f}", high=f"{max(medians):.2f}"))
             for other in AGAINST if (medians := [row["median"] for row in rows if row["against"] == other])])),
-        of_values([-math.log(ratio) for ratio in batch], 0), checks,
-        table or [{"measured part": message("time of random / time of softmax"),
-                                     "source": tables.NOTHING, "here": tables.NOTHING}],
-        chart, "python -m studies.claims speed")
+        of_values([-math.log(ratio) for ratio in batch], 0), checks, table, chart, "python -m studies.claims speed")
 
 
 def _place(row: dict) -> str:

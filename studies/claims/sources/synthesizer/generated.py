@@ -15,11 +15,18 @@ from studies import per_text
 from studies.claims import Chart, Statement, commands, tables
 from studies.claims.contrast import Side, judged, log_of, of_trainings
 from studies.claims.evidence import Evidence, Metric
-from studies.claims.verdict import Check, Estimate, Samples, below, below_in_texts, differences
-from studies.pace import PLAIN
+from studies.claims.verdict import Estimate, Samples, below, below_in_texts, differences
 from studies.per_text import error
 
+PLAIN = "translation-softmax-one-pass"  # softmax, trained for as many steps as the other translation models
 TRANSLATED, MIXTURE = ("dense", "random", "factorized-random"), "random-softmax"
+BLEU = {"softmax": 27.67, "random": 27.27, "factorized-random": 27.30, "dense": 27.43, "factorized-dense": 27.32,
+        "random-dense": 27.68, "dense-softmax": 27.57, "random-softmax": 28.47}  # WMT'14 English to German
+TITLES = {"softmax": message("softmax"), "random": message("random"), "factorized-random": message("factorised random"),
+          "dense": message("dense"), "factorized-dense": message("factorised dense"),
+          "random-dense": message("random + dense"),
+          "dense-softmax": message("dense + softmax"), "random-softmax": message("random + softmax"),
+          "fixed-random": message("fixed random")}
 TWICE = 2  # factor on the largest fraction of BLEU that one of the three types loses in the source
 ALONE, MIXED = ("random", "dense"), ("dense-softmax", "random-softmax")
 COMPARED = ("softmax", *ALONE, *MIXED)
@@ -49,93 +56,91 @@ def _compared(evidence: Evidence, first: str, second: str) -> tuple[Samples, flo
     return between, evidence.text_error(between, (first, per_text.sentence_logs), (second, per_text.sentence_logs))
 
 
-def _ours(samples: Mapping[str, Samples], titles: Mapping[str, str]) -> str:
+def _ours(samples: Mapping[str, Samples]) -> str:
     return message("BLEU: {values}", values=tables.each_over_time([
-        (titles[name], values) for name, values in samples.items()], ".2f"))
+        (TITLES[name], values) for name, values in samples.items()], ".2f"))
 
 
-def _rows(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float],
-          samples: Mapping[str, Samples]) -> list[dict[str, str]]:
+def _rows(evidence: Evidence, samples: Mapping[str, Samples]) -> list[dict[str, str]]:
     """Returns one table row per attention type: our BLEU, the source's BLEU, and the number of parameters."""
-    rows = tables.table([(titles[name], f"{theirs[name]:.2f}", values) for name, values in samples.items()], ".2f",
+    rows = tables.table([(TITLES[name], f"{BLEU[name]:.2f}", values) for name, values in samples.items()], ".2f",
                         theirs=N_("source, WMT'14"))
     models = [PLAIN if name == "softmax" else f"translation-{name}" for name in samples]
     return tables.with_parameters(rows, [evidence.card(model) for model in models], evidence.card(PLAIN))
 
 
-def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float],
-         over: Mapping[str, Samples]) -> Statement:
+def best(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     """Returns the statement that random + softmax translates best."""
     others = {"softmax": PLAIN, **{name: f"translation-{name}" for name in TRANSLATED}}
     ours = f"translation-{MIXTURE}"
-    checks = [below(message("{kind} below {other}", kind=titles[name], other=titles[MIXTURE]), between, texts=texts)
+    checks = [below(message("{kind} below {other}", kind=TITLES[name], other=TITLES[MIXTURE]), between, texts=texts)
               for name, model in others.items() for between, texts in [_compared(evidence, model, ours)]]
     samples = {name: evidence.samples(model, bleu) for name, model in ((MIXTURE, ours), *others.items())}
-    rows = _rows(evidence, titles, theirs, samples)
-    perplexities = tables.table([(titles[name], "", over.get(name, {})) for name in samples])
+    rows = _rows(evidence, samples)
+    perplexities = tables.table([(TITLES[name], "", over.get(name, {})) for name in samples])
     for name, row, also in zip(samples, rows, perplexities, strict=True):
         row |= {message("perplexity / softmax's, {budget}", budget=message(column)): "1" if name == "softmax" else value
                 for column, value in [*also.items()][2:]}
-    points = tables.dots([(titles[name], theirs[name], values) for name, values in samples.items()])
+    points = tables.dots([(TITLES[name], BLEU[name], values) for name, values in samples.items()])
     models = [PLAIN, *(f"translation-{name}" for name in (*TRANSLATED, MIXTURE))]
     return judged(
-        "synthesizer-best", _ours(samples, titles), bleus(evidence, [ours], [PLAIN]), checks, rows,
+        "synthesizer-best", _ours(samples), bleus(evidence, [ours], [PLAIN]), checks, rows,
         tables.chart("dots", points if any(samples.values()) else [], "BLEU", (
             message("{kind} {value:.2f}", kind=p["name"], value=p["value"]) for p in points)),
         commands.evaluated(models, f"python -m studies.generated.sentences {' '.join(models)}"))
 
 
-def translation(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float]) -> Statement:
+def translation(evidence: Evidence) -> Statement:
     """Returns the statement on translation quality."""
     plain = evidence.samples(PLAIN, bleu)
     samples = {name: evidence.samples(f"translation-{name}", bleu) for name in (*TRANSLATED, MIXTURE)}
-    lost = TWICE * (1 - min(theirs[name] for name in TRANSLATED) / theirs["softmax"])
+    lost = TWICE * (1 - min(BLEU[name] for name in TRANSLATED) / BLEU["softmax"])
     between = {name: _compared(evidence, PLAIN, f"translation-{name}") for name in samples}
-    checks = [below(message("{kind}: less than {lost:.1%} of BLEU lost", kind=titles[name], lost=lost),
+    checks = [below(message("{kind}: less than {lost:.1%} of BLEU lost", kind=TITLES[name], lost=lost),
                             between[name][0],
                     -math.log(1 - lost), between[name][1]) for name in TRANSLATED]
-    checks.append(below(message("{kind} above softmax", kind=titles[MIXTURE]), between[MIXTURE][0],
+    checks.append(below(message("{kind} above softmax", kind=TITLES[MIXTURE]), between[MIXTURE][0],
                                 texts=between[MIXTURE][1]))
     names = [PLAIN, *(f"translation-{name}" for name in samples)]
     every = {"softmax": plain, **samples}
-    rows = _rows(evidence, titles, theirs, every)
+    rows = _rows(evidence, every)
     speeds = {row["name"]: f"{row['median']:.2f}" for row in
               evidence.measured.get("training_speed", {}).get("rows", [])}
     for name, row in zip(every, rows, strict=True):
         row[N_("steps per second / softmax's")] = speeds.get(f"translation-{name}", tables.NOTHING)
     over = {name: tables.ratios(values, plain) for name, values in samples.items()}
-    points = tables.dots([(titles[name], theirs[name] / theirs["softmax"], by_steps)
-                          for name, by_steps in over.items()])
+    points = tables.dots([(TITLES[name], BLEU[name] / BLEU["softmax"], by_steps) for name, by_steps in over.items()])
     budget = tables.best_budget([*over.values()])
     chart = tables.chart("dots", points if any(over.values()) else [], message("BLEU / softmax's"), (
-        message("{kind} {ours}, source {theirs:.3f}", kind=titles[name], theirs=theirs[name] / theirs["softmax"],
+        message("{kind} {ours}, source {theirs:.3f}", kind=TITLES[name], theirs=BLEU[name] / BLEU["softmax"],
                 ours=tables.cell(by_steps.get(budget, {}), ".3f")) for name, by_steps in over.items()),
                          rule=(1.0, "softmax"))
     return judged(
-        "synthesizer-translation", _ours(every, titles),
+        "synthesizer-translation", _ours(every),
         bleus(evidence, [PLAIN], [f"translation-{name}" for name in TRANSLATED]), checks, rows, chart,
         commands.evaluated(names, f"python -m studies.generated.sentences {' '.join(names)}"), lost=lost)
 
 
-def summaries(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
+def summaries(evidence: Evidence) -> Statement:
     """Returns the statement that mixtures of a Synthesizer and softmax summarise better than softmax."""
     rouge = {name: values for name in COMPARED
              if len(values := numpy.array(evidence.study(f"summary-{name}", "rouge").get("texts", ()), float))}
     errors = {name: INTERVAL * error(values, values * 0 + 1) for name, values in rouge.items()}
     samples = {name: evidence.samples(f"summary-{name}", lambda metric: float(per_text.rouge(metric).values.mean()))
                for name in COMPARED}
-    checks = [_check(evidence, samples, rouge, name, titles) for name in MIXED]
-    rows = [{N_("attention"): titles[name], N_("source"): "35.95" if name == "random-softmax" else tables.NOTHING,
+    checks = [evidence.below_over_seeds(
+        message("{kind} above softmax", kind=TITLES[name]), differences(samples["softmax"], samples[name]),
+        behind(rouge, name), *((f"summary-{side}", per_text.rouge) for side in ("softmax", name))) for name in MIXED]
+    rows = [{N_("attention"): TITLES[name], N_("source"): "35.95" if name == "random-softmax" else tables.NOTHING,
              N_("here, ROUGE-L"): f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
              else tables.NOTHING,
              N_("here, mean over seeds"): tables.cell(tables.at_decision(samples[name]), ".1f")} for name in COMPARED]
     return judged(
         "synthesizer-summaries",
         message("ROUGE-L: {values}", values=tables.each([
-            (titles[name], tables.spread(tables.at_decision(samples[name]), ".1f")) for name in rouge])),
-        _alone(evidence), checks, rows, rouge_chart(rouge, errors, titles),
-        commands.full_seeds(f"python -m studies.generated.rouge {' '.join(f'summary-{name}' for name in COMPARED)}",
-                            [f"summary-{name}" for name in COMPARED]))
+            (TITLES[name], tables.spread(tables.at_decision(samples[name]), ".1f")) for name in rouge])),
+        _alone(evidence), checks, rows, rouge_chart(rouge, errors),
+        commands.full_seeds("studies.generated.rouge", [f"summary-{name}" for name in COMPARED]))
 
 
 def _alone(evidence: Evidence) -> Estimate | None:
@@ -146,23 +151,14 @@ def _alone(evidence: Evidence) -> Estimate | None:
     return of_trainings(evidence, [side("softmax")], [side("random"), side("dense")], [side(name) for name in COMPARED])
 
 
-def _check(evidence: Evidence, samples: Mapping[str, Samples], rouge: Mapping[str, ndarray], name: str,
-           titles: Mapping[str, str]) -> Check:
-    """Returns the check that a mixture is above softmax; with fewer than FEWEST trainings, of the released models."""
-    what = message("{kind} above softmax", kind=titles[name])
-    between = differences(samples["softmax"], samples[name])
-    return evidence.below_over_seeds(what, between, behind(rouge, name),
-                                     *((f"summary-{side}", per_text.rouge) for side in ("softmax", name)))
-
-
-def rouge_chart(rouge: Mapping[str, ndarray], errors: Mapping[str, float], titles: Mapping[str, str]) -> Chart | None:
+def rouge_chart(rouge: Mapping[str, ndarray], errors: Mapping[str, float]) -> Chart | None:
     """Returns the chart of the mean ROUGE-L of each attention type with its 90% interval; None if nothing is measured.
     """
-    points = [{"name": titles[name], "value": round(float(values.mean()) + sign * errors[name], 4), "which": which}
+    points = [{"name": TITLES[name], "value": round(float(values.mean()) + sign * errors[name], 4), "which": which}
               for name, values in rouge.items() for which, sign in (
                   (message("here"), 0), (message("90% interval"), -1), (message("90% interval"), 1))]
     return tables.chart("dots", points, "ROUGE-L", (
-        message("{kind} {value:.1f}", kind=titles[name], value=float(values.mean())) for name, values in rouge.items()))
+        message("{kind} {value:.1f}", kind=TITLES[name], value=float(values.mean())) for name, values in rouge.items()))
 
 
 def behind(rouge: Mapping[str, ndarray], name: str) -> ndarray | None:
@@ -173,18 +169,18 @@ def behind(rouge: Mapping[str, ndarray], name: str) -> ndarray | None:
     return difference if all(map(math.isfinite, difference)) else None
 
 
-def dialogues(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
+def dialogues(evidence: Evidence) -> Statement:
     """Returns the statement that Synthesizers without softmax reply better than softmax."""
     rouge, replies = _measured(evidence)
     errors = {name: INTERVAL * error(_by_conversation(values, replies) / replies, replies)
               for name, values in rouge.items()}
-    checks = [below_in_texts(message("{kind} above softmax", kind=titles[name]), _behind_in_conversations(
+    checks = [below_in_texts(message("{kind} above softmax", kind=TITLES[name]), _behind_in_conversations(
         rouge, name, replies)) for name in ALONE]
     rows, here = [], N_("here, ROUGE-L")
     for name in COMPARED:
         own = evidence.card(f"dialogue-{name}").get("metric", {})
         rows.append({
-            N_("attention"): titles[name], N_("source, BLEU-1 / BLEU-4"): " / ".join(SCORES[name][:2]),
+            N_("attention"): TITLES[name], N_("source, BLEU-1 / BLEU-4"): " / ".join(SCORES[name][:2]),
             N_("source, ROUGE-L"): SCORES[name][2],
             N_("here, BLEU-1 / BLEU-4"): f"{own['bleu1']:.2f} / {own['bleu4']:.2f}" if own else tables.NOTHING,
             here: f"{rouge[name].mean():.1f} ± {errors[name]:.1f}" if name in rouge
@@ -192,12 +188,11 @@ def dialogues(evidence: Evidence, titles: Mapping[str, str]) -> Statement:
     return judged(
         "synthesizer-dialogues",
         message("ROUGE-L: {values}", values=tables.each([
-            (titles[name], row[here]) for name, row in zip(COMPARED, rows, strict=True)])),
-        _new(evidence, replies), checks, rows, rouge_chart(rouge, errors, titles),
-        commands.full_seeds(f"python -m studies.generated.rouge {' '.join(f'dialogue-{name}' for name in COMPARED)}",
-                            [f"dialogue-{name}" for name in COMPARED]),
+            (TITLES[name], row[here]) for name, row in zip(COMPARED, rows, strict=True)])),
+        _new(evidence, replies), checks, rows, rouge_chart(rouge, errors),
+        commands.full_seeds("studies.generated.rouge", [f"dialogue-{name}" for name in COMPARED]),
         values=tables.each([
-            (titles[name], SCORES[name][2]) for name in COMPARED]))
+            (TITLES[name], SCORES[name][2]) for name in COMPARED]))
 
 
 def _measured(evidence: Evidence) -> tuple[dict[str, ndarray], ndarray]:

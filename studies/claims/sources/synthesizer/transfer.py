@@ -11,24 +11,22 @@ from models.messages import N_, listed, message
 from studies.claims import Chart, Statement, tables
 from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
+from studies.claims.sources.synthesizer.generated import ALONE, MIXED, TITLES
 from studies.claims.verdict import Estimate, Samples, below, differences, no_worse, of_values
 from studies.encoders import STEPS
-from studies.papa.tasks.corpora import CORPORA
-from studies.transfer.results import Encoder, common, encoders_of
-from studies.transfer.transfer_study import KIND, MODELS, PROBED, TUNED, WAYS
+from studies.papa.corpora import CORPORA
+from studies.transfer.transfer_study import KIND, MODELS, PROBED, TUNED, WAYS, Encoder, common, encoders_of
 
 GLUE = {"softmax": "83.5", "random": "75.1", "dense": "72.0", "dense-softmax": "82.6", "random-softmax": "84.1"}
-ALONE, MIXED = ("random", "dense"), ("dense-softmax", "random-softmax")
 WAY_WORDS = {PROBED: N_("with a probe"), TUNED: N_("fine-tuned")}
 COMMAND = "\n".join((f"python -m studies.encoders {' '.join(MODELS)}",
-                     "python -m studies.transfer.transfer_study",
-                     "python -m studies.claims"))
+                     "python -m studies.transfer.transfer_study", "python -m studies.claims"))
 
 
-def statements(evidence: Evidence, titles: Mapping[str, str]) -> list[Statement]:
+def statements(evidence: Evidence) -> list[Statement]:
     """Returns both statements."""
     encoders = encoders_of(lambda moment: evidence.study(moment, KIND))
-    return [_judged(encoders, titles, kinds) for kinds in (ALONE, MIXED)]
+    return [_judged(encoders, kinds) for kinds in (ALONE, MIXED)]
 
 
 def _samples(encoders: Mapping[str, Encoder], kind: str, way: str) -> Samples:
@@ -36,16 +34,16 @@ def _samples(encoders: Mapping[str, Encoder], kind: str, way: str) -> Samples:
     return {STEPS: scores} if scores else {}
 
 
-def _judged(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: Sequence[str]) -> Statement:
+def _judged(encoders: Mapping[str, Encoder], kinds: Sequence[str]) -> Statement:
     key, test, what = ("synthesizer-transfer", below, N_("{kind}, {way}, below softmax")) if kinds == ALONE else \
         ("synthesizer-together", no_worse, N_("{kind}, {way}, at softmax or better"))
     checks = []
     for kind, way in product(kinds, WAYS):
         sides = (_samples(encoders, kind, way), _samples(encoders, "softmax", way))
-        checks.append(test(message(what, kind=titles[kind], way=message(WAY_WORDS[way])),
+        checks.append(test(message(what, kind=TITLES[kind], way=message(WAY_WORDS[way])),
                            differences(*(sides if kinds == ALONE else reversed(sides)))))
-    return judged(key, _ours(encoders, titles, kinds), _tuned(encoders, kinds), checks, _rows(encoders, titles),
-                  _chart(encoders, titles), COMMAND)
+    return judged(key, _ours(encoders, kinds), _tuned(encoders, kinds), checks, _rows(encoders),
+                  _chart(encoders), COMMAND)
 
 
 def _tuned(encoders: Mapping[str, Encoder], kinds: Sequence[str]) -> Estimate | None:
@@ -54,19 +52,19 @@ def _tuned(encoders: Mapping[str, Encoder], kinds: Sequence[str]) -> Estimate | 
     return of_values([own - fmean(each) for own, *each in zip(plain, *others, strict=False)])
 
 
-def _ours(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: Sequence[str]) -> str:
+def _ours(encoders: Mapping[str, Encoder], kinds: Sequence[str]) -> str:
     return listed((message("{way}: {values}", way=message(WAY_WORDS[way]), values=tables.each([
-        (titles[kind], tables.spread([*encoders[kind].scores(way, common(encoders, way)).values()], ".3f"))
+        (TITLES[kind], tables.spread([*encoders[kind].scores(way, common(encoders, way)).values()], ".3f"))
         for kind in ("softmax", *kinds)])) for way in WAYS), "; ")
 
 
-def _rows(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> list[dict[str, str]]:
+def _rows(encoders: Mapping[str, Encoder]) -> list[dict[str, str]]:
     """Returns one table row per attention type and mode, with the mean over tasks and the score of each task."""
     rows = []
     for kind, encoder in encoders.items():
         for way in WAYS:
             means = [*encoder.scores(way, common(encoders, way)).values()]
-            row = {N_("attention"): titles[kind], N_("method"): message(WAY_WORDS[way]),
+            row = {N_("attention"): TITLES[kind], N_("method"): message(WAY_WORDS[way]),
                    N_("source, GLUE"): GLUE.get(kind, tables.NOTHING) if way == TUNED else tables.NOTHING,
                    N_("loss on hidden words"): tables.NOTHING if encoder.loss is None else f"{encoder.loss:.3f}",
                    N_("mean of the tasks"): tables.spread(means, ".3f")}
@@ -78,11 +76,11 @@ def _rows(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> list[di
     return rows
 
 
-def _chart(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Chart | None:
-    points = [{"name": titles[kind], "value": round(value, 4), "which": message(WAY_WORDS[way])}
+def _chart(encoders: Mapping[str, Encoder]) -> Chart | None:
+    points = [{"name": TITLES[kind], "value": round(value, 4), "which": message(WAY_WORDS[way])}
               for kind, encoder in encoders.items() for way in WAYS
               for value in encoder.scores(way, common(encoders, way)).values()]
     return tables.chart("dots", points, message("mean score of the tasks"), (
-        message("{kind}, {way}: {value}", kind=titles[kind], way=message(WAY_WORDS[way]),
+        message("{kind}, {way}: {value}", kind=TITLES[kind], way=message(WAY_WORDS[way]),
                 value=tables.spread([*encoder.scores(way, common(encoders, way)).values()], ".3f"))
         for kind, encoder in encoders.items() for way in WAYS))

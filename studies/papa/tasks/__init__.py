@@ -1,1 +1,0 @@
-"""The labelled tasks of the PAPA study: corpora, token ids, scores."""
