@@ -16,8 +16,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from app import exports, texts
-from app.lab import charts, saved_model
-from app.lab.now import ERRORS, present
+from app.lab.tools import downloads
+from app.lab.view import ERRORS, present_view
 from app.route import AgainError, refused
 from app.server import caches, limits, serving
 from app.server.limits import Payer
@@ -61,18 +61,18 @@ def made(now: Visit, ending: str, address: str, is_mask: bool = False) -> tuple[
     """Returns the name and the content of a file; raises one of ERRORS or StructureError."""
     with visit.use(now), serving.drawing():
         texts.speak(now.history.present.language)
-        view = present()
+        view = present_view()
         lab, state, seen = view.lab, view.state, view.after
         if ending == "zip":
-            if reason := saved_model.refusal(lab, state.plan):
+            if reason := downloads.refusal(lab, state.plan):
                 raise ValueError(reason)
             limits.spend(limits.PASSES)
             with serving.computing():
-                saved_model.check(lab, state.plan)
-            return exports.file_name(lab.name, str(state.plan), ending), saved_model.zipped(lab, state.plan)
+                downloads.check(lab, state.plan)
+            return exports.file_name(lab.name, str(state.plan), ending), downloads.zipped(lab, state.plan)
         link = f"{address}?{query_of(state, view.reading.prompt.read_chars)}"
         if ending == "html":
-            return charts.of_mask(view, link) if is_mask else charts.of_head(view, link)
+            return downloads.of_mask(view, link) if is_mask else downloads.of_head(view, link)
         of_layer = None if isinstance(seen, Trace) else (state.selection.kind, state.selection.layer)
         what = "all-heads" if of_layer is None else f"{of_layer[0]}-layer-{of_layer[1] + 1}"
         key = (lab.identity, seen.prompt, state.plan, ending, of_layer, link, texts.language())

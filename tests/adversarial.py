@@ -34,7 +34,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import models
-from app.lab.events import on_lab
+from app.lab.page import on_lab
 from app.lab.tools import TOOLS
 from app.state import session, visit
 from app.state.fields import FIELDS

@@ -51,7 +51,8 @@ def script() -> str:
     """Returns the module for anywidget, whose default export has `render`. The module sends no network requests."""
     sheet = re.sub(r"@media (?=(?:(?:and )?\((?:max|min)-width: \d+px\) )+\{)", "@container ", styles()["lab"]) + FRAME
     data = {"colours": COLOURS, "texts": {}, "glossary": texts.glossary(), "styles": {"lab": sheet}, "embedded": True}
-    drawings = [path for path in sorted((COMPONENTS / "lab" / "tools").glob("*.js")) if path.stem in TOOLS]
+    names = {tool.name for tool in TOOLS}
+    drawings = [path for path in sorted((COMPONENTS / "lab" / "tools").glob("*.js")) if path.stem in names]
     return f"{bundle(FOLDER / 'widget.js', drawings)}\nentry.start({json.dumps(data)});\n" \
            "export default { render: entry.render };\n"
 
@@ -187,7 +188,7 @@ class HeadsWidget(anywidget.AnyWidget):
         lab, choices = self.labs[index], self._choices
         view = Shown(lab, replace(choices, selection=choices.selection.within(lab.shape)), self._pairs[index])
         header, arrays = picture.content(view)
-        fitting = [tool for tool in tools.ALL if tool.fits(view)]
+        fitting = [tool for tool in tools.TOOLS if tool.fits(view)]
         tool, more = tools.content(view, fitting)
         pins, pinned = tools.pinned(view, fitting)
         written = view.before.written if TARGET in view.before.rows and not view.changed else None

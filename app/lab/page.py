@@ -1,29 +1,37 @@
-"""The Lab's page: one component below the header, for the Streamlit script and for the events route."""
+"""The Lab's page: one component below the header, for the Streamlit script and for the events route; its events."""
 
+import base64
 import contextlib
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy
 
+from app import compute
 from app.content import picture
-from app.lab import events, tools, written
-from app.lab.now import present
-from app.lab.view import View
+from app.lab import tools
+from app.lab.view import ERRORS, View, present_view
 from app.panels import choosing
-from app.panels.choosing import informative_models
 from app.panels.page import frame, lesson, text
 from app.server import caches
 from app.state import session, visit, visitor_models
+from app.state.fields import MAX_ASKED
+from app.state.handlers import events as page_events
+from app.state.handlers import head_events, lesson_events
 from app.state.lab_state import LabState
+from app.state.pages.answer_view import MOST_TOKENS, NONE
+from app.state.pages.selection import address_of
+from app.state.session import history, is_index
 from app.texts import _, sentence
 from components.mounting import Part
-from models import Lab, catalogue
+from models import HeadPlan, Lab, catalogue
+from models.kind import TARGET
 from models.labs.foreign import is_foreign
 from models.messages import cut
-from models.prompt import TargetPrompt
+from models.prompt import Prompt, TargetPrompt
 from models.storage.checkpoint import CheckpointError
 from models.storage.released import parts_of
 
@@ -36,7 +44,7 @@ def page() -> None:
     The page does not wait for a generated text. The browser asks the events route for it with the event `written`; if
     that event arrives here, the route is blocked, and the page waits.
     """
-    frame.draw(lambda state, problems: _parts(present(state), problems, waits=visit.current().asked == state),
+    frame.draw(lambda state, problems: _parts(present_view(state), problems, waits=visit.current().asked == state),
               _read_chars)
 
 
@@ -45,12 +53,12 @@ def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
     late: list[Callable[[], Part]] = []
 
     def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
-        view = present(state)
+        view = present_view(state)
         made = _parts(view, problems, waits=False, follows=True)
         texts = made[-1].header["written"]
         if texts and "follows" in texts:
             # The view has up to 100 MB of weights, which must not wait with the text for a turn.
-            late.append(partial(written.completed, view.lab, view.before.prompt, view.plan, made[-1]))
+            late.append(partial(_completed, view.lab, view.before.prompt, view.plan, made[-1]))
         return made
 
     return frame.answer(parts, state, problems, late, _read_chars)
@@ -58,13 +66,13 @@ def answer(state: LabState, problems: Sequence[str]) -> frame.Answer | None:
 
 def _read_chars(state: LabState) -> int:
     """Returns the number of characters of the text that the model reads."""
-    return present(state).reading.prompt.read_chars
+    return present_view(state).reading.prompt.read_chars
 
 
 def _parts(view: View, problems: Sequence[str], waits: bool = True, follows: bool = False) -> list[Part]:
     opened, reading, state = view.lab, view.reading, view.state
     content, arrays = picture.content(view)
-    content["written"] = written.content(view, waits, follows)
+    content["written"] = _written(view, waits, follows)
     content["typed"] = isinstance(reading.prompt, TargetPrompt)
     past = session.history()
     thing_tools = tools.offered(view)
@@ -89,7 +97,7 @@ def _parts(view: View, problems: Sequence[str], waits: bool = True, follows: boo
         arrays["picture"] = numpy.frombuffer(prompt.seen, numpy.uint8)
     content["tool"], more = tools.content(view, thing_tools)
     content["pins"], pinned = tools.pinned(view, thing_tools)
-    return [Part("lab", "lab", content, arrays | more | pinned, events.on_lab)]
+    return [Part("lab", "lab", content, arrays | more | pinned, on_lab)]
 
 
 def _model(opened: Lab) -> dict[str, Any]:
@@ -106,7 +114,7 @@ def _is_untrained(opened: Lab) -> bool:
 @caches.remembered(worded=True)
 def _related(name: str, family: tuple[str, ...], names: tuple[str, ...]) -> list[dict[str, str]]:
     """Returns other models of the family and, after them, a model of each other task, with softmax if there is one."""
-    told = [entry.name for entry in informative_models(name, choosing.entries(family))]
+    told = [entry.name for entry in choosing.informative_models(name, choosing.entries(family))]
     offered = [other for other in dict.fromkeys([*told, *family]) if other != name][:MOST_OFFERED]
     others = {entry.task.name: entry for entry in sorted(
         choosing.entries(names), key=lambda entry: entry.name == f"{entry.task.name}-softmax")}
@@ -143,3 +151,98 @@ def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
         messages = [_("There are no constant matrices yet: make them in Models."), *messages]
     actions = text.actions(lab, reading, state)
     return {"message": " ".join(map(sentence, messages)), "actions": actions} if messages or actions else None
+
+
+def _written(view: View, waits: bool = True, follows: bool = False) -> dict[str, Any] | None:
+    """Returns {before, after}, the output texts of the unmodified and of the changed model; None if it writes nothing.
+
+    `after` is None without a change, and "" for a text that was not generated yet, if `waits` is False.
+    `follows` is True if a later block of the same answer has it.
+    """
+    if TARGET not in view.before.rows or view.state.hides_answer or isinstance(view.reading.prompt, TargetPrompt):
+        return None
+    before, after = view.before.written or "", view.after.written
+    if not view.changed or after is not None:
+        return {"before": before, "after": after if view.changed else None}
+    if not waits:
+        return {"before": before, "after": "", "follows": follows}
+    return {"before": before, "after": compute.rewritten(view.lab, view.before.prompt, view.plan)}
+
+
+def _completed(lab: Lab, prompt: Prompt, plan: HeadPlan, part: Part) -> Part:
+    """Returns the Lab's part with the generated text."""
+    texts = {"before": part.header["written"]["before"], "after": compute.rewritten(lab, prompt, plan)}
+    return replace(part, header=part.header | {"written": texts})
+
+
+def on_lab(event: dict[str, Any]) -> None:
+    """Changes the visitor's state by one event, whose values are untrusted; a wrong one changes nothing."""
+    past = history()
+    present = past.present
+    match event.get("type"):
+        case "text":
+            page_events.on_text(event)
+        case "model":
+            page_events.on_chooser(event.get("name"))
+        case "select":
+            head_events.on_heads(event)
+            _show(event)
+        case "heads" | "scale":
+            head_events.on_heads(event)
+        case "thing" | "tool" | "pin" | "look" | "marks" | "set":
+            _show(event)
+        case "prediction" if is_index(event.get("index"), MAX_ASKED + 1):
+            past.do(replace(present, prediction=event["index"]), merge="prediction")
+        case "contribution" if event.get("token") == NONE or is_index(event.get("token"), MOST_TOKENS):
+            past.do(replace(present, explanation=replace(present.explanation, token=event["token"])), merge="viewing")
+        case "picture":
+            _picture(event.get("data"))
+        case "act":
+            tools.act(event)
+        case "notice":
+            page_events.on_notice(event.get("name"))
+        case "written":
+            visit.current().asked = present
+        case "source" | "pair" | "patch" | "choose":
+            head_events.on_answer(event)
+        case "prune":
+            _prune(event.get("heads"), event.get("left"))
+        case "step" | "answer" | "teach" | "leave":
+            lesson_events.on_lesson(event)
+        case "undo" | "redo" | "reset":
+            page_events.on_toolbar(event)
+
+
+def _picture(data: object) -> None:
+    """Shows a picture file (base64; None: the example) to a vision model. A file that is no picture changes nothing."""
+    past = history()
+    model = past.present.model
+    if data is None:
+        visitor_models.set_picture(model, None)
+    elif isinstance(data, str) and len(data) <= 2 * visitor_models.MOST_PICTURE:
+        former = visitor_models.picture(model)
+        try:
+            visitor_models.set_picture(model, base64.b64decode(data, validate=True))
+            text.read_picture(visitor_models.opened(model, past.present.chat))
+        except ERRORS as error:
+            visitor_models.set_picture(model, former)
+            past.problems = [str(error)]
+
+
+def _prune(heads: object, left: object) -> None:
+    """Prunes heads in an order until `left` remain."""
+    shape = history().present.shape
+    if not isinstance(heads, list) or not is_index(left, len(heads) + 1):
+        return
+    order = []
+    for head in heads:
+        address = address_of(head[0], head[1], head[2], shape) if isinstance(head, list) and len(head) == 3 else None
+        if address is None:
+            return
+        order.append(address)
+    head_events.prune_to(tuple(order), left)
+
+
+def _show(event: dict[str, Any]) -> None:
+    present = history().present
+    history().do(replace(present, lab=present.lab.after(event, tools.FIRST_TOOLS)), merge="viewing")

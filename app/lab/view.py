@@ -1,19 +1,25 @@
-"""View: everything that the Lab shows of a visitor's state, computed at most once per event."""
+"""View: everything that the Lab shows of a visitor's state, computed at most once per event; the present view."""
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app import compute
 from app.compute import AnyTrace
 from app.content import view
-from app.panels.page.text import Reading
+from app.panels.page import text
 from app.server import caches, limits, serving
+from app.server.limits import LimitError
+from app.state import visit, visitor_models
 from app.state.lab_state import LabState
 from models import HeadPlan, Lab
 from models.analysis.answer.formation import Formation
+from models.labs.foreign import ForeignError
+from models.storage.checkpoint import CheckpointError
 from models.trace import Layer, Trace
+
+ERRORS = (CheckpointError, ForeignError, LimitError, ValueError)  # the page shows the reason when it is drawn again
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class View(view.View):
     """A view whose results are cached, and count against the visitor's limits."""
 
     lab: Lab  # the model
-    reading: Reading  # the tokenized text, and the reason if the typed text could not be tokenized
+    reading: text.Reading  # the tokenized text, and the reason if the typed text could not be tokenized
     state: LabState  # the visitor's state for this model
 
     @view.computed
@@ -66,3 +72,12 @@ class View(view.View):
                 return make()
 
         return caches.answers.get((name, self.lab.identity, *given), run)
+
+
+def present_view(state: LabState | None = None) -> View:
+    """Returns the view of a state, by default of the present one; raises one of ERRORS if it cannot be computed."""
+    past = visit.current().history
+    state = state or past.present
+    opened = visitor_models.opened(state.model, state.chat)
+    fitting = replace(state.for_model(opened.name), compared=state.compared)  # a tool compares the models
+    return View(opened, text.read(opened, past, state.text), fitting)

@@ -55,7 +55,7 @@ class Visit:
     job: Any = None  # the background job; None without one
     # the event of the page Models that the next run of the script handles
     request: dict[str, Any] = field(default_factory=dict)
-    search: Any = None  # the search for minimal heads (app/lab/searches.Under); None without one
+    search: Any = None  # the search for minimal heads (app/lab/tools/fewest.Under); None without one
     trainings: Any = None  # the trainings of the page Training (app/training/runs.py); None before the first
     address: str | None = None  # IP address of the browser; None if Streamlit does not report it
     is_embedded: bool = False  # True if the app is in a frame of another page

@@ -7,7 +7,7 @@ from typing import Any
 
 import models
 from app import texts
-from app.lab.tools import get
+from app.lab.tools import downloads
 from app.markdown import blocks
 from app.panels import choosing
 from app.state.handlers import lesson_events
@@ -30,7 +30,7 @@ def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     by_anchor = {section["anchor"]: section for section in sections}
     by_anchor["glossary"]["rows"] = [{"key": key, "term": _(term), "text": _(text)}
                                      for key, (term, text) in texts.glossary().items()]
-    by_anchor["python-code"]["code"] = get.code_of(state.model, state.plan, state.text[:MOST])
+    by_anchor["python-code"]["code"] = downloads.code_of(state.model, state.plan, state.text[:MOST])
     rows, damaged = _data()
     by_anchor["data"]["rows"] = rows
     by_anchor["citing"] |= {"rows": _sources(), "code": bibtex().replace(f",\n  url = {{{LINK}}}", "")}

@@ -9,7 +9,7 @@ import torch
 
 import models
 from app.content import picture
-from app.lab import events, page, tools
+from app.lab import page, tools
 from app.lab.tools import second
 from app.lab.tools.second import Compared
 from app.panels import choosing
@@ -218,11 +218,11 @@ def test_a_press_on_the_slider_changes_the_weights_and_one_undo_goes_back(monkey
     now = visiting(monkeypatch, History(present=LabState(NAME, TEXT, HeadPlan().gate("self", 1, 2, 0.0))))
     before = now.history.present
     for name in (f"{NAME}@{STEPS[2]}", f"{NAME}@100"):
-        events.on_lab({"type": "model", "name": name})
+        page.on_lab({"type": "model", "name": name})
     present = now.history.present
     assert (present.model, present.text, present.plan) == (f"{NAME}@100", TEXT, before.plan)
     for forged in (f"{NAME}@7", f"{NAME}@-1", f"{NAME}@1e9", f"{NAME}@100/..", "../x@1", f"{NAME}@", 100, None):
-        events.on_lab({"type": "model", "name": forged})
+        page.on_lab({"type": "model", "name": forged})
     assert now.history.present is present
     now.history.undo()
     assert now.history.present == before and not now.history.past

@@ -11,8 +11,8 @@ import pytest
 
 from app import texts
 from app.findings import charts, page, statement
-from app.lab import now as lab_now
 from app.lab import tools
+from app.lab.view import present_view
 from app.state import visit
 from app.state.lab_state import MATRIX, LabState
 from app.state.link import query_of, read_query
@@ -101,7 +101,7 @@ def test_the_tool_of_each_link_fits_its_model():
     for query in {statement.query(key) for key in EVERY}:
         state, _problems = read_query(dict(parse_qsl(query)))
         with visit.use(Visit()):
-            view = lab_now.present(state)
+            view = present_view(state)
             assert state.lab.tool in {tool.key for tool in tools.offered(view)}, query
 
 

@@ -17,7 +17,7 @@ import models
 from app import compute
 from app.content import picture
 from app.content.heads import log_n_note, scale_of
-from app.lab import events
+from app.lab import page
 from app.lab.view import View
 from app.panels.page import text
 from app.state import visit
@@ -195,7 +195,7 @@ def test_a_hostile_event_changes_nothing(event: dict[str, Any]):
     with visit.use(now):
         now.history.do(LabState("stories-softmax", STORY))
         before = (now.history.present, [*now.history.past], [])
-        for handler in (events.on_lab, on_heads, on_toolbar):
+        for handler in (page.on_lab, on_heads, on_toolbar):
             handler(event)
         assert (now.history.present, now.history.past, now.history.problems) == before
 
@@ -207,11 +207,11 @@ def test_events_change_the_view():
         for event in ({"type": "select", "kind": "self", "layer": 2, "head": 0, "scope": "row"},
                       {"type": "look", "position": 4}, {"type": "marks", "contributions": True},
                       {"type": "set", "name": "looks.view", "value": "constant"}):
-            events.on_lab(event)
+            page.on_lab(event)
         shown = now.history.present
         assert shown.selection.scope == "row" and shown.lab.thing == "layer"
         assert (shown.lab.look, shown.lab.marks) == (4, "c") and shown.lab.setting("looks.view") == "constant"
-        events.on_lab({"type": "look", "position": LAST})
+        page.on_lab({"type": "look", "position": LAST})
         assert now.history.present.lab.look == LAST
 
 

@@ -17,9 +17,9 @@ from starlette.testclient import TestClient
 
 import models
 from app import files_route
-from app.lab import events, now, tools
-from app.lab.searches import Fewest
-from app.lab.view import View
+from app.lab import page, tools
+from app.lab.tools.fewest import Fewest
+from app.lab.view import View, present_view
 from app.panels.page.text import read_picture
 from app.state import visit
 from app.state.lab_state import LabState
@@ -50,14 +50,14 @@ def visiting(model: str, text: str, plan: HeadPlan = HeadPlan(), tool: str = "he
 
 def shown(here: Visit) -> tuple[dict[str, Any], View]:
     """Returns the payload of the open tool, and the view; call it within `visit.use`."""
-    view = now.present()
+    view = present_view()
     header, _arrays = tools.content(view, tools.offered(view))
     assert header is not None
     return header, view
 
 
 def act(tool: str, **values: Any) -> None:
-    events.on_lab({"type": "act", "tool": tool, **values})
+    page.on_lab({"type": "act", "tool": tool, **values})
 
 
 def written(header: dict[str, Any]) -> list[str]:
@@ -76,7 +76,7 @@ def test_a_continuation_grows_with_each_event_and_equals_the_models_own():
 def test_a_choice_by_chance_has_a_temperature():
     with visit.use(visiting("stories-selective", STORY, HeadPlan(), "answer.cont")) as here:
         for greedy, written in (("no", "0.8-0.95-1"), ("yes", "0-0.95-1")):
-            events.on_lab({"type": "act", "tool": "answer.cont", "greedy": greedy})
+            page.on_lab({"type": "act", "tool": "answer.cont", "greedy": greedy})
             assert str(here.history.present.sampling) == written
 
 
@@ -87,7 +87,7 @@ def test_a_continuation_stops_and_another_text_does_not_show_it():
         assert header["again"] and written(header)[0]
         act("answer.cont", on=False)
         assert "again" not in shown(here)[0]
-        events.on_lab({"type": "text", "text": "Tom was sad because"})
+        page.on_lab({"type": "text", "text": "Tom was sad because"})
         assert not written(shown(here)[0])
 
 
@@ -121,7 +121,7 @@ def test_a_typed_translation_gets_its_probability_word_by_word():
         assert own["parts"][3]["text"][0].split()[2] in header["parts"][3]["text"][2]
         act("answer.own", text=["Ich"])
         assert here.history.present.target == "Ich habe Hund nicht."
-        events.on_lab({"type": "text", "text": "I have a cat."})
+        page.on_lab({"type": "text", "text": "I have a cat."})
         assert not here.history.present.target
 
 
@@ -146,7 +146,7 @@ def test_a_search_ends_when_its_text_changes():
     with visit.use(here):
         act("all.fewest", search=True)
         job = here.search.job
-        events.on_lab({"type": "text", "text": "x=1; y=2; x=?"})
+        page.on_lab({"type": "text", "text": "x=1; y=2; x=?"})
         shown(here)
         assert here.search is None
         until(lambda: not job.running)
@@ -191,11 +191,11 @@ def test_the_curve_of_constants_makes_heads_constant():
 def test_the_selected_head_is_patched_from_the_second_text():
     here = visiting("assignment-softmax", ASSIGNMENT, tool="head.carry")
     with visit.use(here):
-        events.on_lab({"type": "source", "text": "x=3; y=2; x=?"})
+        page.on_lab({"type": "source", "text": "x=3; y=2; x=?"})
         header, view = shown(here)
         button = next(part for part in header["parts"] if part["part"] == "button")
         assert button["act"] == {"type": "patch", "kind": "self", "layer": 0, "head": 0, "on": True}
-        events.on_lab(button["act"])
+        page.on_lab(button["act"])
         header, view = shown(here)
         assert view.changed and here.history.present.plan.state("self", 0, 0).patch
 
@@ -207,7 +207,7 @@ def test_files_have_the_patterns_of_the_present_state():
     assert {answer.status_code for answer in answers.values()} == {200}
     assert "attention-lab_stories-softmax_all-heads.npz" in answers["npz"].headers["content-disposition"]
     with visit.use(here):
-        view = now.present()
+        view = present_view()
     with numpy.load(io.BytesIO(answers["npz"].content)) as arrays:
         numpy.testing.assert_allclose(arrays["self 2 weights"], view.layer(layer=1).weights, atol=1e-6)
     stored = json.loads(answers["json"].content)
@@ -234,10 +234,10 @@ def test_pinned_tools_stay_and_the_fifth_takes_the_place_of_the_first():
     here = visiting("stories-softmax", STORY, tool="answer.who")
     with visit.use(here):
         for name in ("head.looks", "layer.mean", "all.find", "answer.lens", "answer.who"):
-            events.on_lab({"type": "pin", "name": name, "on": True})
+            page.on_lab({"type": "pin", "name": name, "on": True})
         assert here.history.present.lab.pins == ("layer.mean", "all.find", "answer.lens", "answer.who")
-        events.on_lab({"type": "pin", "name": "all.find", "on": False})
-        view = now.present()
+        page.on_lab({"type": "pin", "name": "all.find", "on": False})
+        view = present_view()
         headers, arrays = tools.pinned(view, tools.offered(view))
         assert [header["key"] for header in headers] == ["layer.mean", "answer.lens", "answer.who"]
         assert list(arrays) == ["pin0.map.mean"]
@@ -269,13 +269,13 @@ def test_a_file_that_is_no_picture_leaves_the_visitors_picture(tmp_path, monkeyp
     here = visiting(lab.name, "")
     with visit.use(here):
         for data, problems in ((drawing(1), 0), (b"no picture", 1), (b"", 1)):
-            events.on_lab({"type": "picture", "data": base64.b64encode(data).decode()})
+            page.on_lab({"type": "picture", "data": base64.b64encode(data).decode()})
             assert len(here.history.problems) == problems
-            assert now.present().reading.prompt == lab.read_picture(drawing(1))
-        events.on_lab({"type": "picture", "data": "not base64"})
-        assert now.present().reading.prompt == lab.read_picture(drawing(1))
-        events.on_lab({"type": "picture", "data": None})
-        assert now.present().reading.prompt == read_picture(lab)
+            assert present_view().reading.prompt == lab.read_picture(drawing(1))
+        page.on_lab({"type": "picture", "data": "not base64"})
+        assert present_view().reading.prompt == lab.read_picture(drawing(1))
+        page.on_lab({"type": "picture", "data": None})
+        assert present_view().reading.prompt == read_picture(lab)
 
 
 def test_a_model_with_random_weights_shows_no_answer(tmp_path, monkeypatch):
@@ -294,6 +294,6 @@ def test_undoing_all_changes_keeps_what_is_selected():
         head = {"kind": "self", "layer": 2, "head": 4, "scope": "row"}
         for event in ({"type": "select"} | head, {"type": "heads", "gate": 0} | head, {"type": "reset"}):
             before = here.history.present
-            events.on_lab(event)
+            page.on_lab(event)
         assert before.plan and not here.history.present.plan
         assert here.history.present == replace(before, plan=HeadPlan())

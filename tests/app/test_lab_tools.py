@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.content import parts
-from app.content.tools.mean import mean_map
-from app.lab import events, tools
+from app.content.tools import mean_map
+from app.lab import page, tools
 from app.lab.tools import cont
-from app.lab.tools.hide import MOST_WORDS, new_prediction, with_hidden, words
+from app.lab.tools.second_text import MOST_WORDS, new_prediction, with_hidden, words
 from app.state import visit
 from app.state.lab_state import LAST
 from components.library.bundle import bundle
@@ -143,7 +143,7 @@ def _content(key: str, plan: HeadPlan) -> dict[str, Any]:
 def test_a_pruning_order_keeps_the_last_heads():
     now = visit.Visit()
     with visit.use(now):
-        events.on_lab({"type": "prune", "heads": [["self", 0, 1], ["self", 2, 3]], "left": 1})
+        page.on_lab({"type": "prune", "heads": [["self", 0, 1], ["self", 2, 3]], "left": 1})
         plan = now.history.present.plan
         assert (plan.state("self", 0, 1).gate, plan.state("self", 2, 3).gate) == (0, 1)
 

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import models
 from app import compute, texts
-from app.lab import searches
+from app.lab.tools import fewest
 from app.server import caches, limits, serving
 from app.server.limits import DOWNLOADS, GENERATIONS, PASSES, LimitError, spend
 from app.state import visit
@@ -195,7 +195,7 @@ def acted(app: AppTest, tool: str, **values: Any) -> str:
 
 
 @pytest.mark.parametrize(("what", "least", "model", "tool", "event", "label"), [
-    (PASSES, searches.SEARCH, "assignment-softmax", "all.fewest", {"search": True}, '"Search"'),
+    (PASSES, fewest.SEARCH, "assignment-softmax", "all.fewest", {"search": True}, '"Search"'),
     (GENERATIONS, 1, "stories-softmax", "answer.cont", {"on": True}, "Continue the text")])
 def test_who_meets_the_limit_in_a_tool_reads_why(what, least, model, tool, event, label, monkeypatch):
     meets(monkeypatch, what, least)

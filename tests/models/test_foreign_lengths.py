@@ -14,7 +14,7 @@ import transformers
 from foreign_tiny import TEXT, lab_of, made
 
 import models
-from app.content.tools.looks import hybrid_remark
+from app.content.tools import hybrid_remark
 from models.analysis import head_groups, minimal_heads
 from models.analysis.gated_predictions import Gating, Question
 from models.lab import run_prompt

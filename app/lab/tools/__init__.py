@@ -1,6 +1,7 @@
-"""The tools of the Lab in their order. Each is a module with a list TOOLS, in app/content/tools or here."""
+"""The tools of the Lab in their order, of app/content/tools.py and of the modules here, each with a list TOOLS."""
 
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from numpy import ndarray
@@ -11,12 +12,13 @@ from app.lab.view import View
 from app.server.limits import LimitError
 from models.storage.checkpoint import CheckpointError
 
-# the order in which the inspector lists the tools of a thing
-ORDER = ("looks", "why", "feeds", "corpus", "mean", "layer_heads", "forget", "find", "fewest", "order", "papa",
-         "length", "scale", "memory", "second", "card", "who", "lens", "loss", "wholooks", "swapw", "hide", "carry",
-         "align", "own", "cont", "list", "get")
-TOOLS: list[Tool] = [tool for name in ORDER
-                     for tool in tools.TOOLS.get(name) or import_module(f"{__name__}.{name}").TOOLS]
+# names of tools, in the order in which the inspector lists the tools of a thing
+ORDER = ("looks", "why", "feeds", "corpus", "mean", "entropy", "alike", "gates", "forget", "find", "fewest", "order",
+         "papa", "length", "scale", "memory", "second", "card", "who", "lens", "loss", "wholooks", "swapw", "hide",
+         "carry", "align", "own", "cont", "list", "get")
+TOOLS: list[Tool] = sorted([*tools.TOOLS, *(
+    tool for module in iter_modules(__path__) for tool in import_module(f"{__name__}.{module.name}").TOOLS)],
+    key=lambda tool: ORDER.index(tool.name))
 FIRST_TOOLS = tools.first_tools(TOOLS)
 ERRORS = (LimitError, CheckpointError)  # the visitor's limit does not allow it, or a stored measurement is damaged
 
@@ -34,10 +36,10 @@ def offered(view: View) -> list[Tool]:
 
 
 def content(view: View, among: list[Tool]) -> tuple[dict[str, Any] | None, dict[str, ndarray]]:
-    """Returns the payload of the open tool, as app/content/tools."""
+    """Returns the payload of the open tool, as app/content/tools.py."""
     return tools.content(view, among, *ERRORS)
 
 
 def pinned(view: View, among: list[Tool]) -> tuple[list[dict[str, Any]], dict[str, ndarray]]:
-    """Returns the payloads of the pinned tools, as app/content/tools."""
+    """Returns the payloads of the pinned tools, as app/content/tools.py."""
     return tools.pinned(view, among, *ERRORS)

@@ -11,8 +11,7 @@ from typing import Any
 from app import compute
 from app.content import parts
 from app.content.tool import Tool
-from app.lab import now
-from app.lab.view import View
+from app.lab.view import ERRORS, View, present_view
 from app.panels.page.text import Reading
 from app.server import limits, serving
 from app.state import visit
@@ -240,8 +239,8 @@ def act(event: dict[str, Any]) -> None:
         history().do(replace(present, sampling=sampling), merge="sampling")
     memory = event.get("memory")
     if isinstance(memory, str) and memory.isdecimal():
-        with contextlib.suppress(*now.ERRORS):
-            offered = _budgets(now.present())
+        with contextlib.suppress(*ERRORS):
+            offered = _budgets(present_view())
             if int(memory) < len(offered):
                 history().do(replace(history().present, budgets=offered[int(memory)][1]))
                 this.begin_writing = True

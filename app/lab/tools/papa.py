@@ -7,8 +7,7 @@ from torch import Tensor
 
 from app.content import parts
 from app.content.tool import Tool
-from app.lab import now
-from app.lab.view import View
+from app.lab.view import ERRORS, View, present_view
 from app.server import caches, limits, serving
 from app.state.handlers import head_events
 from app.state.session import is_index
@@ -131,8 +130,8 @@ def _stamp(name: str, task: str) -> int:
 
 def act(event: dict[str, Any]) -> None:
     """Makes the first heads of the learned order constant, and all others live."""
-    with contextlib.suppress(*now.ERRORS):
-        view = now.present()
+    with contextlib.suppress(*ERRORS):
+        view = present_view()
         study = study_of(view.lab)
         if study is None or view.lab.constant is None:
             return

@@ -16,7 +16,7 @@ export const thingOfTool = key => key.split('.')[0];
 /** Returns the key of a thing's first tool; null if no tool fits the model. */
 export const firstTool = (tools, thing) => tools.find(tool => tool.thing === thing)?.key ?? null;
 
-/** Returns the key of the open tool with the waiting events applied, as in app/lab/events.py. */
+/** Returns the key of the open tool with the waiting events applied, as in app/lab/page.py. */
 export function openTool({ tools, tool, thing }, waiting) {
   let key = tool?.key ?? firstTool(tools, thing);
   for (const event of waiting) {

@@ -1,4 +1,4 @@
-"""Write it yourself: an encoder-decoder reads a typed output text, and predicts each of its words."""
+"""Tools of an encoder-decoder: the source words of each written word, and an output text that the visitor types."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,18 +10,41 @@ from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
 from app.state.fields import MAX_LINK_TEXT
+from app.state.pages.selection import CROSS
 from app.state.session import history
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
-from models.kind import TARGET
+from models.kind import TARGET, TEXT
 from models.prompt import TargetPrompt
 from models.trace import PassResult
 
+LAYER, HEAD = "layer", "head"
 KEY = "answer.own"
 ACT = {"type": "act", "tool": KEY}
 
 
-def content(view: View, tool: Tool) -> Content:
+def align(view: View, tool: Tool) -> Content:
+    """Returns the two source words with the largest weight for each written word."""
+    kind = view.lab.kind(CROSS)
+    layer = min(view.state.selection.layer, kind.layers - 1)
+    head = min(view.state.selection.head, kind.heads - 1)
+    by = tool.setting(view, "by")
+    maps = view.layer(kind=CROSS, layer=layer).weights
+    weights = maps[head] if by == HEAD else maps.mean(0)
+    target, source = spelt(view.after.rows[TARGET]), spelt(view.after.rows[TEXT])
+    rows = []
+    for position, row in enumerate(weights[:len(target)]):
+        best = numpy.argsort(-row, kind="stable")[:2].tolist()
+        written = target[position + 1] if position + 1 < len(target) else _("the end")
+        rows.append([parts.word(written), *([parts.word(source[i]), " ", {"share": float(row[i])}] for i in best)])
+    return parts.composed(
+        parts.title(_("Which word became which?"), _("cross-attention of each word, layer {layer}",
+                                                     layer=layer + 1), parts.choice(
+            _("Weights"), {LAYER: _("mean of its heads"), HEAD: parts.short((CROSS, layer, head))}, by, name="by")),
+        parts.table([_("written"), _("looks at"), _("then at")], rows))
+
+
+def own(view: View, tool: Tool) -> Content:
     """Returns the probability of each word of the target after the words before it, and the mean loss. For a typed
     target, also returns the mean loss of the text that the model writes itself.
     """
@@ -59,11 +82,15 @@ def loss(probabilities: list[float]) -> float:
     return float(-numpy.log(numpy.maximum(probabilities, 1e-38)).mean())
 
 
-def act(event: dict[str, Any]) -> None:
+def on_own(event: dict[str, Any]) -> None:
     """Sets the typed target; an empty one gives back the model's own output."""
     if isinstance(event.get("text"), str):
         history().do(replace(history().present, target=event["text"][:MAX_LINK_TEXT]), merge="target")
 
 
-TOOLS = [Tool(KEY, N_("Write it yourself"), N_("forced target"), content, act=act,
-              fits=lambda view: len(view.after.rows.get(TARGET, ())) > 1 and bool(view.after.outputs))]
+TOOLS = [
+    Tool("answer.align", N_("Which word became which?"), N_("alignment"), align, tip="cross",
+         settings={"by": (LAYER, HEAD)},
+         fits=lambda view: TARGET in view.after.rows and any(kind.name == CROSS for kind in view.lab.kinds)),
+    Tool(KEY, N_("Write it yourself"), N_("forced target"), own, act=on_own,
+         fits=lambda view: len(view.after.rows.get(TARGET, ())) > 1 and bool(view.after.outputs))]
