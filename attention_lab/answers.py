@@ -12,9 +12,9 @@ from models.kind import TARGET
 from models.lab import position_among, read
 from models.labs.foreign import HUB
 from models.labs.foreign.opening import hub
-from models.labs.foreign.running.vector_shift import vector_shift
 from models.messages import message
 from models.prompt import Prompt, readable
+from models.trace import vector_shift
 
 
 def opened(model: str, text: str, source: str | None = None) -> tuple[Lab, Prompt]:

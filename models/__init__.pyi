@@ -12,7 +12,7 @@ from models.kind import Kind as Kind
 from models.lab import Lab as Lab
 from models.lab import run as run
 from models.labs.foreign import load_folder as load_folder
-from models.labs.foreign.errors import ForeignError as ForeignError
+from models.labs.foreign.refusals import ForeignError as ForeignError
 from models.labs.foreign.running.constants import mean_weights as mean_weights
 from models.labs.saving import SavedModel as SavedModel
 from models.labs.saving import save_pretrained as save_pretrained

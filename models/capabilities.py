@@ -10,8 +10,7 @@ from models.generate.decoding import GREEDY, Sampling, Step
 from models.lab import Lab
 from models.messages import N_, message
 from models.nets.attention.base import NO_INTERVENTION, Intervention
-from models.nets.residual import Residuals, Writes
-from models.nets.score_parts import ScoreParts
+from models.nets.residual import Residuals, ScoreParts, Writes
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt
 from models.trace import Trace

@@ -102,7 +102,7 @@ class Toy(SelfAttention):
 ''',
     "models/nets/attention/__init__.py": lambda source: instead(
         '    "gau-log-n": GauLogN,\n', '    "gau-log-n": GauLogN,\n    "toy": Toy,\n')(
-        after("from models.nets.attention.temperature", "from models.nets.attention.toy import Toy")(source)),
+        after("from models.nets.attention.log_n", "from models.nets.attention.toy import Toy")(source)),
     "tests/models/oracles.py": instead(
         "SOURCES = {", '''def slopes(source, x: Tensor) -> Tensor:
     n = x.shape[1]

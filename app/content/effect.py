@@ -6,8 +6,7 @@ from typing import Any
 from app.content.heads import AnyTrace
 from app.texts import _, spelt
 from models import Lab, Output
-from models.labs.foreign.running.vector_shift import vector_shift
-from models.trace import divergence
+from models.trace import divergence, vector_shift
 
 
 def prediction(lab: Lab, before: AnyTrace, after: AnyTrace, index: int) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from app.texts import _, spelt
 from components.mounting import Content
 from components.payload import lower_triangle
 from models import Kind, Lab
-from models.analysis.answer.formation import mlps
 from models.kind import TARGET
 from models.plan import HeadState
 from models.thumbnails import encoded, pooled, thumbnails
@@ -151,11 +150,11 @@ def _contributions(view: View, arrays: dict[str, ndarray]) -> dict[str, Any] | N
     token, layers = label["id"], max(kind.layers for kind in view.lab.kinds)
     result: dict[str, Any] = {"token": label, "choices": labels}
     named = [("", after), ("_before", before)] if view.changed else [("", after)]
-    for suffix, formation in named:
-        heads, rest = formation.contributions(token, before.writes)
+    for suffix, writes in named:
+        heads, rest = writes.contributions(token, before)
         for kind, values in heads.items():
             arrays[f"stubs{suffix}.{kind}"] = values.astype(numpy.float32)
-        arrays[f"stubs{suffix}.mlp"] = numpy.array(mlps(rest, layers), numpy.float32)
+        arrays[f"stubs{suffix}.mlp"] = numpy.array([rest.get(f"mlp {i}", 0.0) for i in range(layers)], numpy.float32)
         result["rest" + suffix] = {name: value for name, value in rest.items() if not name.startswith("mlp ")}
     return result
 

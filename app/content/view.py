@@ -12,9 +12,10 @@ from app.state.pages.answer_view import AnswerView
 from app.state.pages.lab_view import LAST, LabView
 from app.state.pages.selection import Selection
 from models import HeadPlan, Kind, Lab, Output
-from models.analysis.answer.formation import Formation, formation_of
+from models.capabilities import Explainable
 from models.kind import TEXT
 from models.messages import N_
+from models.nets.residual import Writes
 from models.plan import Address
 from models.trace import Layer, Trace, divergence
 
@@ -169,14 +170,14 @@ class View(abc.ABC):
         return int(self.output.top()[0]), int(self.base.top()[0])
 
     @computed
-    def formations(self) -> tuple[Formation, Formation]:
+    def formations(self) -> tuple[Writes, Writes]:
         """The formation of the answer in the unmodified model and under the plan; raises ValueError with a reason."""
         if self.output is None:
             raise ValueError(NO_ANSWER)
         after = self._formation(self.after, self.plan)
         return (self._formation(self.before, HeadPlan()) if self.changed else after), after
 
-    def _formation(self, trace: AnyTrace, plan: HeadPlan) -> Formation:
+    def _formation(self, trace: AnyTrace, plan: HeadPlan) -> Writes:
         assert self.output is not None
         kept = trace if isinstance(trace, Trace) and trace.head_outputs else None  # else a sketch, or an imported model
-        return formation_of(self.lab, trace.prompt, plan, self.output.position, kept)
+        return Explainable.of(self.lab).writes(trace.prompt, plan, self.output.position, kept)

@@ -14,8 +14,8 @@ from app.server.limits import LimitError
 from app.state import visit, visitor_models
 from app.state.lab_state import LabState
 from models import HeadPlan, Lab
-from models.analysis.answer.formation import Formation
 from models.labs.foreign import ForeignError
+from models.nets.residual import Writes
 from models.storage.checkpoint import CheckpointError
 from models.trace import Layer, Trace
 
@@ -47,11 +47,11 @@ class View(view.View):
                                 HeadPlan() if before else self.state.plan, kind or self.kind.name,
                                 self.state.selection.layer if layer is None else layer)
 
-    def _formation(self, trace: AnyTrace, plan: HeadPlan) -> Formation:
+    def _formation(self, trace: AnyTrace, plan: HeadPlan) -> Writes:
         assert self.output is not None
         compute_formation = super()._formation
 
-        def make() -> Formation:
+        def make() -> Writes:
             has_outputs = isinstance(trace, Trace) and trace.head_outputs
             with contextlib.nullcontext() if has_outputs else self._passes(1):  # a sketch, or an imported model
                 return compute_formation(trace, plan)

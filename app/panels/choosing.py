@@ -11,7 +11,7 @@ from app.texts import _
 from models import catalogue
 from models.info import ModelInfo
 from models.labs import foreign
-from models.labs.foreign.errors import HUB
+from models.labs.foreign.refusals import HUB
 from models.storage import checkpoint
 from models.storage.checkpoint import CheckpointError
 from models.tasks import TASKS

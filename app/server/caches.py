@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from app import texts
 from models import Lab, Trace
-from models.analysis.answer.formation import Formation
+from models.nets.residual import Writes
 from models.trace import Layer, Sketch
 
 TRACE_BYTES = 48 * 2**20  # bytes of the traces of all visitors; a trace of a stories model at 128 tokens has 4 to 6 MiB
@@ -121,5 +121,5 @@ files: ByteCache[bytes] = ByteCache(FILE_BYTES, most=TEXTS, size=len)
 written: ByteCache[str] = ByteCache(WRITTEN_BYTES, size=lambda text: len(text.encode()))
 traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
 layers: ByteCache[Layer] = ByteCache(LAYER_BYTES)
-formations: LabCache[Formation] = LabCache(FORMATION_BYTES)
+formations: LabCache[Writes] = LabCache(FORMATION_BYTES)
 answers: ByteCache[Any] = ByteCache(ANSWER_BYTES, most=4 * TEXTS)

@@ -20,8 +20,8 @@ from components.mounting import Part
 from models import Lab
 from models.kind import TARGET, TEXT
 from models.labs.foreign import ForeignError, is_foreign
-from models.labs.foreign.errors import HUB
 from models.labs.foreign.opening import hub
+from models.labs.foreign.refusals import HUB
 from models.messages import message
 from models.storage.checkpoint import CheckpointError
 from models.storage.datasets import DATA

@@ -2,10 +2,17 @@
 
     R(u) = sum over v of w(u -> v) R(v),       w(u -> v) = W[u, v] u / v,       v = sum over u of W[u, v] u
 
-Attention patterns, computed gates and the scales of norms are constants, and gelu(u) is u times a constant (Voita et
-al. 2019, appendix A, after Ding et al. 2017). The forward pass is then linear without biases, see
-models/nets/linearised.py, so R(u) is u times its gradient, and the relevance of every layer sums to the logit. The
-rule does not hold for gated attention units, which multiply two parts that both depend on the text.
+Every nonlinearity is replaced by its linearisation at the values of the pass (Voita et al. 2019, appendix A, after Ding
+et al. 2017):
+
+    norm(x) = x · w / RMS(x)          with RMS(x) constant
+    gelu(u) = u · (gelu(u) / u)       with the ratio constant
+    softmax, sigmoid                  constant: attention patterns and computed gates are factors
+
+The forward pass is then linear in the embeddings and without biases, so R(u) is u times its gradient, and the relevance
+of every layer sums to the logit. The forward methods of the networks run unchanged inside the context `Linearised`; no
+module is modified. The rule does not hold for gated attention units, which multiply two parts that both depend on the
+text.
 
 The code computes gradient x input of the linearised model. LXT (Achtibat et al. 2024), a library for layer-wise
 relevance propagation, states in its documentation that the method is patented and free only for personal and scientific
@@ -15,22 +22,63 @@ The relevance of a head is the sum over its neurons before W_O. The share of a h
 relevance, divided by the sum of these values over the heads of its layer, averaged over the predictions.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from numpy import ndarray
 from torch import Tensor
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
 from models.kind import SELF, TARGET, TEXT
 from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
 from models.labs.stack import StackLab
 from models.nets.attention.base import Record
-from models.nets.linearised import Linearised
 from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.trace import fixed
+
+
+class Linearised(TorchFunctionMode):
+    """A context in which the forward passes of this thread are linearised.
+
+    Attributes:
+        embeddings: the embedded token sequences of the pass, in order, as leaves of the autograd graph.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embeddings: list[Tensor] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = _REPLACEMENTS.get(func, func)(*args, **kwargs or {})
+        if func is functional.embedding:
+            self.embeddings.append(result.requires_grad_())
+        return result
+
+
+def _norm(x: Tensor, shape: Any, weight: Tensor, eps: float | None = None) -> Tensor:
+    eps = torch.finfo(x.dtype).eps if eps is None else eps
+    return x * ((x.detach().square().mean(-1, keepdim=True) + eps).rsqrt() * weight)
+
+
+def _gelu(x: Tensor, approximate: str) -> Tensor:
+    u = x.detach()
+    return x * (0.5 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))))  # x times the ratio gelu(u) / u
+
+
+def _constant(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda *args, **kwargs: function(*args, **kwargs).detach()
+
+
+_REPLACEMENTS: dict[Any, Callable[..., Tensor]] = {
+    functional.rms_norm: _norm, functional.gelu: _gelu,
+    Tensor.softmax: _constant(Tensor.softmax), Tensor.sigmoid: _constant(Tensor.sigmoid)}
+
 
 MAX_PREDICTIONS = 24  # largest number of predictions of a prompt that are used, evenly spaced over all predictions
 

@@ -28,8 +28,7 @@ from torch import Tensor
 
 from models.nets.attention.base import Intervention, Keys
 from models.nets.attention.cache import EvictingCache
-from models.nets.attention.dot_product import DotProduct
-from models.nets.attention.softmax import Softmax
+from models.nets.attention.dot_product import DotProduct, Softmax
 from models.nets.transformer import Transformer
 
 MAX_TEMPERATURE = 2.0

@@ -23,10 +23,10 @@ from models.labs.trained import (
     source_values_of,
     stacked,
 )
-from models.nets import row_sums
 from models.nets.attention import TYPES
 from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, SelfAttention, with_baseline
 from models.nets.attention.patching import each_alone
+from models.nets.mean_patterns import ROW_SUMS, row_sum_at, with_row_sum
 from models.nets.residual import Residuals, Writes, residuals_of, writes_of
 from models.nets.transformer import Transformer
 from models.plan import PATTERN, TRAINED, Address, HeadPlan, Scale
@@ -48,8 +48,8 @@ class StackLab(TrainedLab, HasStates, Forgets):
     @override
     def constant_pattern(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> Tensor:
         matrices = super().constant_pattern(kind, layer, queries, keys, scale)
-        sums = self.card.get(row_sums.KEY)
-        return row_sums.with_row_sum(matrices, row_sums.at(sums, scale.policy, layer, keys)) if sums else matrices
+        sums = self.card.get(ROW_SUMS)
+        return with_row_sum(matrices, row_sum_at(sums, scale.policy, layer, keys)) if sums else matrices
 
     @property
     @override

@@ -19,7 +19,7 @@ from models.nets.attention import kinds_of
 from models.nets.attention.base import Intervention, Record, intervention_of
 from models.nets.attention.patching import Values
 from models.nets.mean_patterns import normalised
-from models.nets.score_parts import ScoreParts, score_parts
+from models.nets.residual import ScoreParts, score_parts
 from models.nets.transformer import Model
 from models.plan import TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
@@ -161,8 +161,8 @@ def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:
     """Returns a layer's constant matrices (H, limit, limit) cut to a text of this size, with rows that sum to 1.
 
     Under a causal mask, row i reads keys 0..i only, so cut rows still sum to 1. Rows of relu² do not sum to 1 and are
-    only cut; models/nets/row_sums.py scales them. If all weight of a row is on keys beyond the text, as for a head that
-    attends four words ahead, the row becomes uniform.
+    only cut; mean_patterns.with_row_sum scales them. If all weight of a row is on keys beyond the text, as for a head
+    that attends four words ahead, the row becomes uniform.
     """
     whole = keys == matrices.shape[-1]
     matrices = matrices[:, :queries, :keys]

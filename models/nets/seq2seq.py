@@ -25,7 +25,7 @@ from typing_extensions import override
 from models.kind import CROSS, DECODER, ENCODER
 from models.nets.attention import TYPES, encoder_type
 from models.nets.attention.base import NO_INTERVENTION, OWN, Intervention, Keys, Record, Rotary, SelfAttention
-from models.nets.attention.softmax import Softmax
+from models.nets.attention.dot_product import Softmax
 from models.nets.config import PADDING, PairConfig
 from models.nets.transformer import Block, Model
 

@@ -17,12 +17,11 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from models.catalogue import names
-from models.nets import row_sums
 from models.nets.attention import TYPES
 from models.nets.attention.dot_product import rotary_table
 from models.nets.attention.mixture import Mixed
 from models.nets.config import Config
-from models.nets.mean_patterns import mean_pair_patterns, mean_patterns
+from models.nets.mean_patterns import ROW_SUMS, mean_pair_patterns, mean_patterns, measured_row_sums
 from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Block, Model, Transformer
 from models.storage.checkpoint import (
@@ -101,7 +100,7 @@ def masses_of(model: Model, task: Task) -> dict[str, Any]:
     """Returns the mean row sums by length if rows of the attention type need not sum to 1, else an empty dict."""
     if TYPES[model.config.attention].is_distribution or not isinstance(model, Transformer):
         return {}
-    return {row_sums.KEY: row_sums.measured(model, task.corpus.typical(MASS_TEXTS))}
+    return {ROW_SUMS: measured_row_sums(model, task.corpus.typical(MASS_TEXTS))}
 
 
 def cost(config: Config) -> dict[str, int]:
@@ -154,10 +153,6 @@ def main() -> None:
             parser.error(str(error))
 
 
-if __name__ == "__main__":
-    main()
-
-
 CONSTANT_TEXTS = 256  # number of training texts over which a constant matrix is averaged
 # number of training pairs for texts of at most 64 tokens, few of which have a 30th token; for longer texts there are
 # fewer pairs, with the same total number of tokens
@@ -180,3 +175,7 @@ def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target:
     shipped = read_model(target)
     card = make_card(name, shipped, task, folder, seed, task.metric.evaluate(shipped))
     write_json(target / "card.json", card | {"weights": digests(target)})
+
+
+if __name__ == "__main__":
+    main()

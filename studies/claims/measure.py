@@ -23,8 +23,7 @@ from models.catalogue import names
 from models.generate.decoding import generator
 from models.loading import own
 from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, Rotary, split
-from models.nets.attention.dot_product import DotProduct, rotary_table, rotate
-from models.nets.attention.softmax import Softmax
+from models.nets.attention.dot_product import DotProduct, Softmax, rotary_table, rotate
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
 from models.storage.checkpoint import build

@@ -19,10 +19,9 @@ import numpy
 import torch
 from numpy import ndarray
 
-from models.analysis import dependency_trees, relevance
-from models.analysis.dependency_trees import Sentence
+from models.analysis import relevance, roles
 from models.analysis.head_measures import confidences, text_of_rows
-from models.analysis.roles import KeyCounts, aligned, ranks
+from models.analysis.roles import KeyCounts, Sentence, aligned, ranks
 from models.catalogue import names, names_of
 from models.kind import TEXT
 from models.lab import Lab
@@ -46,7 +45,7 @@ EXAMPLES = 3  # number of example sentences per role
 def sentences_of(lab: Lab, count: int, data: Path = DATA) -> list[Sentence]:
     """Returns the first `count` dev sentences of the treebank whose words can be aligned with the model's tokens."""
     sentences = []
-    for sentence in dependency_trees.read("dev", data):
+    for sentence in roles.read_sentences("dev", data):
         if "[" not in sentence.text and _aligned(lab, lab.read(sentence.text), sentence) is not None:
             sentences.append(sentence)
         if len(sentences) == count:
@@ -60,7 +59,7 @@ def _aligned(lab: Lab, prompt: Prompt, sentence: Sentence) -> tuple[list[tuple[i
 
 def frequencies(lab: Lab, data: Path = DATA) -> ndarray:
     """Returns (V,) frequency ranks of the token ids in the treebank's training split, 0 for the most frequent."""
-    texts = [prompt.ids for prompt in (lab.read(sentence.text) for sentence in dependency_trees.read("train", data)
+    texts = [prompt.ids for prompt in (lab.read(sentence.text) for sentence in roles.read_sentences("train", data)
                                        if "[" not in sentence.text)]
     return ranks(texts, max(len(lab.task.labels), 1 + max(map(max, texts))))
 
@@ -125,7 +124,7 @@ def _pair(role: str, sentence: Sentence, at: ndarray, words: Sequence[tuple[int,
             if key in word_of and (name == "rare" or key - n == int(direction)):
                 return word_of[n], word_of[key]
         return None
-    tokens = dependency_trees.tokens_of(sentence.words, words)
+    tokens = roles.tokens_of(sentence.words, words)
     for i, (j, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
         start, stop = (i, j) if direction == "up" else (j, i)
         if relation == name and j >= 0 and tokens[start] and tokens[stop] and not (causal and stop > start) \

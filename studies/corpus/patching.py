@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-from models.analysis.answer.head_patching import HeadPatching, patching_of
+from models.analysis.answer.head_attribution import HeadPatching, patching_of
 from models.catalogue import names
 from models.lab import Lab
 from models.loading import load

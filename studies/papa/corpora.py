@@ -26,7 +26,7 @@ import numpy
 import torch
 
 from models import extras
-from models.analysis import dependency_trees
+from models.analysis import roles
 from models.generate.decoding import generator
 from models.messages import N_
 from models.storage.datasets import DATA, files
@@ -108,7 +108,7 @@ def joined(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 def _pos(data: Path) -> tuple[list[Example], list[Example]]:
     train, test = ([Example(sentence.text, sentence.words, sentence.tags)
-                    for sentence in dependency_trees.read(split, data)] for split in ("train", "test"))
+                    for sentence in roles.read_sentences(split, data)] for split in ("train", "test"))
     return train, test
 
 

@@ -21,8 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from models.analysis.dependency_trees import tokens_of
-from models.analysis.roles import aligned
+from models.analysis.roles import aligned, tokens_of
 from models.capabilities import HasStates, Touch, Watch
 from models.errors import InputError
 from models.lab import Lab

@@ -20,7 +20,7 @@ from app.state.link import read_query
 from learning.recorded import recording
 from learning.tasks import TASKS as LEARNED_TASKS
 from models import HeadPlan, Trace
-from models.analysis.answer.head_patching import HeadPatching, patching_of
+from models.analysis.answer.head_attribution import HeadPatching, patching_of
 from models.lab import read
 from models.trace import entropy, row_entropy
 from studies import store

@@ -71,8 +71,8 @@ def test_contributions_and_guesses_take_no_pass_of_their_own(model: str, request
     for formation, trace in ((before, view.before), (after, view.after)):
         position = view.output.position
         expected = lab.writes(trace.prompt, HeadPlan() if trace is view.before else view.plan, position)
-        assert passes and numpy.allclose(formation.writes.logits, expected.logits, atol=1e-5)
-        assert numpy.allclose(formation.writes.logits.softmax(-1),
+        assert passes and numpy.allclose(formation.logits, expected.logits, atol=1e-5)
+        assert numpy.allclose(formation.logits.softmax(-1),
                               next(o for o in trace.outputs if o.position == position).distribution, atol=1e-5)
 
 

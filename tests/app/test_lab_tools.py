@@ -104,7 +104,7 @@ def test_contributions_sum_to_the_logit_and_pruned_heads_contribute_nothing():
     view = view_of(SELECTIVE, LAYER, STORY)
     before, after = view.formations
     token = view.tokens[0]
-    heads, rest = after.contributions(token, before.writes)
+    heads, rest = after.contributions(token, before)
     parts = _content("answer.who", LAYER)["parts"]
     grids, bars = next(part for part in parts if part["part"] == "row" and part["look"] == "duo who")["parts"]
     grid = grids["parts"][0]

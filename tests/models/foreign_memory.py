@@ -19,7 +19,7 @@ import models
 from app import exports
 from app.content import effect
 from models.analysis import head_groups, head_measures, minimal_heads
-from models.analysis.answer import head_attribution, head_patching, logit_lens
+from models.analysis.answer import head_attribution, logit_lens
 from models.analysis.gated_predictions import Gating, Question
 from models.errors import CancelledError, InputError, StructureError
 from models.labs.foreign.reading.readers import MaskedReader, Seq2SeqReader
@@ -87,7 +87,7 @@ def features(lab: models.Lab, prompt: Prompt) -> dict[str, Callable[[], object]]
     if not isinstance(lab.task, Seq2SeqReader):
         found |= {"by layer": lambda: logit_lens.lens_of(lab, prompt, plan),
                   "contributions": lambda: head_attribution.attribution_of(lab, prompt, plan),
-                  "two prompts": lambda: head_patching.patching_of(lab, prompt)}
+                  "two prompts": lambda: head_attribution.patching_of(lab, prompt)}
     return found
 
 

@@ -10,8 +10,7 @@ from tiny_pairs import make_lab as make_pair_lab
 from torch import Tensor
 
 import models
-from models.analysis.answer.head_attribution import HeadAttribution, attribution_of
-from models.analysis.answer.head_patching import HeadPatching, patching_of
+from models.analysis.answer.head_attribution import HeadAttribution, HeadPatching, attribution_of, patching_of
 from models.analysis.answer.logit_lens import lens_of
 from models.errors import InputError, StructureError
 from models.lab import read

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import models
-from models.analysis.answer.head_patching import patching_of
+from models.analysis.answer.head_attribution import patching_of
 from models.analysis.head_examples import KEYS, TENTHS, HeadExamples, key_ids
 from models.catalogue import names
 from models.lab import read, run, run_prompt

@@ -13,11 +13,11 @@ from foreign_tiny import TEXT, edit, made, make_tokenizer, picture, roughen, sav
 import models
 from models import HeadPlan
 from models.errors import InputError
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.reading.classes import ClassReader, NextReader, SpanReader, TokenClassReader
 from models.labs.foreign.reading.readers import TextReader
+from models.labs.foreign.refusals import ForeignError
 from models.prompt import Prompt
 from tests.models.foreign_architectures import ARCHITECTURES, ENCODER, SHARED, WORDS
 

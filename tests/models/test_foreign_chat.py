@@ -17,11 +17,11 @@ from app.state.link import read_query
 from models import HeadPlan
 from models.errors import InputError
 from models.kind import TARGET
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening import child
 from models.labs.foreign.opening.folder import open_folder
-from models.labs.foreign.reading import rendering
+from models.labs.foreign.reading import templates
+from models.labs.foreign.refusals import ForeignError
 from tests.app.test_pages import opened, sent
 from tests.models.foreign_architectures import WORDS
 
@@ -113,10 +113,10 @@ def test_a_template_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytes
 def test_a_template_that_needs_too_much_for_some_texts_fails_for_these(bad: str, monkeypatch: pytest.MonkeyPatch):
     """The child ends, this process goes on, and the next text is rendered by a new child."""
     template = "{% if 'dog' in messages[0]['content'] %}" + bad + "{% endif %}{{ messages[0]['content'] }}"
-    monkeypatch.setattr(rendering, "SECONDS", 3.0)
+    monkeypatch.setattr(templates, "SECONDS", 3.0)
 
     def render(text: str) -> str | None:
-        return rendering.in_child(template, {}, [{"role": "user", "content": text}])
+        return templates.in_child(template, {}, [{"role": "user", "content": text}])
 
     assert [render("a cat"), render("a dog"), render("a cat")] == ["a cat", None, "a cat"]
 

@@ -15,12 +15,12 @@ import models
 from models import HeadPlan
 from models.errors import CancelledError, InputError
 from models.lab import run_prompt
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.reading.vision import PictureReader
+from models.labs.foreign.refusals import ForeignError
 from models.labs.foreign.running.constants import mean_weights, passages
-from models.labs.foreign.running.layout import grid_positions
+from models.labs.foreign.running.passes import grid_positions
 from models.trace import Trace
 
 

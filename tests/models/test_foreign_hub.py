@@ -23,9 +23,9 @@ import models
 from models import catalogue
 from models.errors import CancelledError
 from models.labs.foreign import model_cache
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening import hub
 from models.labs.foreign.opening.hub import HOSTED, LOCAL, Access
+from models.labs.foreign.refusals import ForeignError
 
 FILES = {"config.json": 700, "tokenizer.json": 5000, "model.safetensors": 400_000, "pytorch_model.bin": 400_000,
          "onnx/model.onnx": 900_000, "README.md": 100}

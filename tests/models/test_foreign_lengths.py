@@ -18,9 +18,9 @@ from app.content.tools import hybrid_remark
 from models.analysis import head_groups, minimal_heads
 from models.analysis.gated_predictions import Gating, Question
 from models.lab import run_prompt
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.reading.readers import TextReader
+from models.labs.foreign.refusals import ForeignError
 from tests.models.foreign_architectures import ARCHITECTURES, ENCODER, HYBRIDS, SEQUENCE, SHARED
 
 NTK = {**SHARED, "max_position_embeddings": 16,

@@ -16,9 +16,8 @@ from test_hostile_folders import HOSTILE, edited
 import models
 from models import catalogue
 from models.labs.foreign import model_cache
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.folder import open_folder
-from models.labs.foreign.refusals import REFUSALS
+from models.labs.foreign.refusals import REFUSALS, ForeignError
 from models.labs.foreign.running import interception
 from tests.models.foreign_architectures import SHARED
 

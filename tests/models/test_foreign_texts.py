@@ -21,8 +21,8 @@ from models.kind import TEXT as TYPED
 from models.labs.foreign.reading.texts import unmark
 from models.labs.foreign.reading.vision import open_picture
 from models.labs.foreign.running import writing
-from models.labs.foreign.running.vector_shift import vector_shift
 from models.labs.foreign.running.writing import with_target
+from models.trace import vector_shift
 from tests.models.foreign_architectures import ARCHITECTURES, PICTURES
 
 READING = sorted(set(ARCHITECTURES) - PICTURES)

@@ -17,9 +17,8 @@ from foreign_tiny import edit, folder_of
 import models
 from models.errors import CancelledError, InputError
 from models.labs.foreign import model_cache
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening import child, files
-from models.labs.foreign.refusals import REFUSALS
+from models.labs.foreign.refusals import REFUSALS, ForeignError
 
 NESTED = "[" * 200_000 + "]" * 200_000
 

@@ -4,10 +4,20 @@ import numpy
 import pytest
 
 import models
-from models.analysis import dependency_trees
-from models.analysis.dependency_trees import Sentence, places_of, tokens_of
+from models.analysis import roles
 from models.analysis.head_measures import chance_of_rank, spearman
-from models.analysis.roles import PATTERNS, KeyCounts, aligned, looked_at, pattern_keys, pattern_scores, ranks
+from models.analysis.roles import (
+    PATTERNS,
+    KeyCounts,
+    Sentence,
+    aligned,
+    looked_at,
+    pattern_keys,
+    pattern_scores,
+    places_of,
+    ranks,
+    tokens_of,
+)
 from models.kind import Kind, Traits
 
 SOFTMAX = Traits("Softmax")
@@ -129,7 +139,7 @@ def test_tokens_in_their_text():
 
 def test_the_treebank():
     """Words of the treebank are at their stated positions in the sentence, and each tree has one root."""
-    found = dependency_trees.read("dev")
+    found = roles.read_sentences("dev")
     assert len(found) > 1000
     for sentence in found[:200]:
         assert len(sentence.words) == len(sentence.heads) == len(sentence.relations)

@@ -14,7 +14,7 @@ from tiny import HEADS, LAYERS, WIDTH, either_way, make_config, make_lab, make_m
 from torch.testing import assert_close
 
 from models.labs.stack import StackLab
-from models.nets import row_sums
+from models.nets import mean_patterns
 from models.nets.attention import TYPES
 from models.nets.attention.base import Record, causal_mask
 from models.nets.attention.dot_product import rotary_table
@@ -110,7 +110,7 @@ TEXTS = random_ids(48, 128, seed=3)
 
 def lab_of(attention: str) -> StackLab:
     lab = make_lab(attention, causal=False)
-    return replace(lab, card={row_sums.KEY: row_sums.measured(lab.model, TEXTS)})
+    return replace(lab, card={mean_patterns.ROW_SUMS: mean_patterns.measured_row_sums(lab.model, TEXTS)})
 
 
 def computed_row_sums(lab: StackLab, ids: torch.Tensor, plan: HeadPlan) -> torch.Tensor:
@@ -147,19 +147,19 @@ def test_a_constant_head_has_the_row_sums_of_the_policy():
         lab.model(ids, lab.interventions(plan, 20), records)
         used = records[1].weights[0, 0]
         assert float(used.sum(-1).mean()) == pytest.approx(
-            float(row_sums.at(lab.card[row_sums.KEY], policy, 1, 20)), rel=1e-4)
+            float(mean_patterns.row_sum_at(lab.card[mean_patterns.ROW_SUMS], policy, 1, 20)), rel=1e-4)
         form = lab.constant["self"][1, 0, :20, :20]
         assert_close(used / used.sum(), form / form.sum())
 
 
 def test_between_two_lengths_masses_are_interpolated():
     masses = {"lengths": [8, 32], "policies": {"trained": [[[1.0, 3.0]]]}}
-    found = [float(row_sums.at(masses, "trained", 0, n)) for n in (2, 8, 16, 32, 128)]
+    found = [float(mean_patterns.row_sum_at(masses, "trained", 0, n)) for n in (2, 8, 16, 32, 128)]
     assert found == pytest.approx([1.0, 1.0, 2.0, 3.0, 3.0])
 
 
 def test_a_head_without_any_weight_stays_so():
-    assert not row_sums.with_row_sum(torch.zeros(1, 4, 4), torch.ones(1, 1, 1)).any()
+    assert not mean_patterns.with_row_sum(torch.zeros(1, 4, 4), torch.ones(1, 1, 1)).any()
 
 
 @pytest.mark.parametrize("attention", ["softmax", "selective", "gau-softmax"])

@@ -17,13 +17,13 @@ from torch.testing import assert_close
 
 import models
 from models import capabilities
-from models.analysis.per_byte import loss_per_byte
 from models.lab import Lab, run, run_prompt
 from models.labs.stack import StackLab
 from models.messages import Message
 from models.nets.attention.gated import Gated
 from models.plan import HeadPlan
 from models.prompt import Prompt
+from models.tasks.text_scores import loss_per_byte
 from models.trace import Output, Trace, divergence, entropy, row_entropy
 
 N, V = 12, 64

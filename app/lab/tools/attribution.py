@@ -13,11 +13,10 @@ from app.panels.measured import measures
 from app.state.pages.answer_view import DIRECT, HEADS, NONE, TOKENS
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
-from models.analysis.answer.formation import formation_of
 from models.analysis.relevance import HeadRelevance, applies, relevance_of
 from models.capabilities import Explainable
 from models.messages import message
-from models.nets.score_parts import ScoreParts
+from models.nets.residual import ScoreParts
 from models.plan import Address
 
 WRITERS = 6  # number of contributions to the answer in the payload
@@ -83,9 +82,9 @@ def who(view: View, tool: Tool) -> Content:
 
 def _direct(view: View, token: int, against: int) -> tuple[dict[str, ndarray], dict[str, float], float, str]:
     before, after = view.formations
-    heads, rest = after.contributions(token, before.writes)
+    heads, rest = after.contributions(token, before)
     if against != NONE:
-        others, other_rest = after.contributions(against, before.writes)
+        others, other_rest = after.contributions(against, before)
         heads = {kind: values - others[kind] for kind, values in heads.items()}
         rest = {name: value - other_rest[name] for name, value in rest.items()}
     total = sum(float(values.sum()) for values in heads.values()) + sum(rest.values())
@@ -180,9 +179,9 @@ def feeds(view: View, tool: Tool) -> Content:
     assert view.output is not None
     kind, layer, head = view.head
     token = view.tokens[1]
-    if kind not in after.writes.heads:
+    if kind not in after.heads:
         raise ValueError(message("it does not write to the answer's position"))
-    given = float(after.contributions(token, before.writes)[0][kind][layer, head])
+    given = float(after.contributions(token, before)[0][kind][layer, head])
     earlier = [address for address in view.kind.addresses if address[1] < layer]
     changes = view.remembered("feeds", (view.after.prompt, view.plan, view.head, view.output.position, token),
                               lambda: Kept(_changes(view, token, earlier, given), SIZE * len(earlier)),
@@ -209,8 +208,8 @@ def _changes(view: View, token: int, earlier: list[Address], given: float) -> li
     before, result = view.formations[0], []
     for address in earlier:
         plan = view.plan.with_heads([address], gate=0.0)
-        without = formation_of(view.lab, view.after.prompt, plan, view.output.position)
-        value = float(without.contributions(token, before.writes)[0][kind][layer, head])
+        without = Explainable.of(view.lab).writes(view.after.prompt, plan, view.output.position)
+        value = float(without.contributions(token, before)[0][kind][layer, head])
         result.append({"kind": address[0], "layer": address[1], "head": address[2], "value": value - given})
     return result
 

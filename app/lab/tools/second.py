@@ -25,10 +25,10 @@ from app.state.session import history
 from app.texts import N_, _, number
 from components.mounting import Content
 from models import Lab, Output, catalogue
-from models.analysis.per_byte import loss_per_byte
 from models.errors import InputError
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
+from models.tasks.text_scores import loss_per_byte
 from models.thumbnails import encoded, pooled, thumbnails
 from models.trace import Sketch, Trace, divergence
 

@@ -16,7 +16,7 @@ from app.state.session import history, is_index
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
 from models import HeadPlan, catalogue
-from models.analysis.answer.head_patching import HeadPatching, patching_of
+from models.analysis.answer.head_attribution import HeadPatching, patching_of
 from models.errors import InputError
 from models.plan import OUTPUT, PATTERN
 from models.tasks.base import Reader

@@ -10,9 +10,9 @@ transformers is imported only when such a model is opened.
 
 import os
 
-from models.labs.foreign.errors import FOLDER, HUB, ForeignError
 from models.labs.foreign.model_cache import cached, entry, family, in_memory, load, load_folder
 from models.labs.foreign.opening import hub
+from models.labs.foreign.refusals import FOLDER, HUB, ForeignError
 
 __all__ = ["FOLDER", "HUB", "ForeignError", "cached", "entry", "family", "in_memory", "is_foreign", "is_path", "load",
            "load_folder"]

@@ -18,8 +18,7 @@ from models.labs.foreign.running.positions import BodyOutput, at_positions
 from models.messages import message
 from models.nets.attention.base import Intervention
 from models.nets.attention.patching import Patch, each_alone
-from models.nets.residual import Residuals, Writes
-from models.nets.score_parts import ScoreParts
+from models.nets.residual import Residuals, ScoreParts, Writes
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt
 from models.trace import Trace

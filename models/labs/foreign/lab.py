@@ -19,7 +19,7 @@ from models.labs.foreign.opening.facts import NO_SOFTMAX, text_config
 from models.labs.foreign.reading.chat import ChatReader
 from models.labs.foreign.reading.readers import CausalReader, Seq2SeqReader
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
-from models.labs.foreign.running import layout, writing
+from models.labs.foreign.running import passes, writing
 from models.labs.foreign.running.attention import ForwardPass, LayerRecord, Sink, during
 from models.labs.foreign.running.passes import FullRecorder, ThumbnailRecorder
 from models.labs.foreign.running.positions import Answer, BodyOutput, at_positions
@@ -159,7 +159,7 @@ class ForeignLab(Answering, HasStates, ReadsPictures):
                                            output_hidden_states=True, **self.task.settings).hidden_states]
 
     def grid_positions(self, n: int, size: int) -> Sequence[int]:
-        return range(n) if self.kinds[0].causal else layout.grid_positions(n, size)
+        return range(n) if self.kinds[0].causal else passes.grid_positions(n, size)
 
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         return [self._trace(prompt, plan) for plan in plans]

@@ -18,10 +18,9 @@ from weakref import WeakValueDictionary
 
 from models import extras
 from models.info import ModelInfo
-from models.labs.foreign.errors import FOLDER, HUB, ForeignError
 from models.labs.foreign.opening import child, hub
 from models.labs.foreign.opening.files import in_utf8
-from models.labs.foreign.refusals import refuse
+from models.labs.foreign.refusals import FOLDER, HUB, ForeignError, refuse
 from models.messages import cut, message
 
 if TYPE_CHECKING:

@@ -1,14 +1,24 @@
-"""The reasons why a model is refused, in one table: for each cause a sentence for the visitor and a remedy.
+"""The error of a model that cannot be opened, and its reasons in one table: a sentence for the visitor and a remedy.
 
 docs/architectures.md prints the table. For every cause there is a tiny model that is refused for this cause, in
 tests/models/test_foreign_refusals.py.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from models.labs.foreign.errors import ForeignError
 from models.messages import N_, cut, message
+
+HUB, FOLDER = "hf:", "folder:"  # prefixes of the addresses of foreign models
+
+
+class ForeignError(ValueError):
+    """A model that cannot be opened; the message gives the reason and contains no path of the machine."""
+
+    cause: str = ""  # key of REFUSALS in models/labs/foreign/refusals.py; empty for an error that is not a refusal
+    values: Mapping[str, Any] = {}  # values of the names in the refusal's sentences
+
 
 Refusal = tuple[str, str]  # templates: the fault of the model, and what to do instead
 

@@ -1,9 +1,8 @@
 """Writes a model under a plan of gates to a folder, in the format of transformers' save_pretrained.
 
-    folding.py       multiplies the gates of an imported model into W_O
-    cutting.py       removes the pruned heads of an imported model, if its architecture allows it
-    saved_model.py   the result of saving
-    own_model.py     saves one of our models in an architecture of transformers that computes exactly the same
+    folding.py     multiplies the gates of an imported model into W_O
+    cutting.py     removes the pruned heads of an imported model, if its architecture allows it
+    own_model.py   saves one of our models in an architecture of transformers that computes exactly the same
 
 transformers is imported only when a model is saved.
 """
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from models import extras
 from models.errors import StructureError
-from models.labs.saving.saved_model import SavedModel
+from models.labs.saving.own_model import SavedModel
 from models.messages import message
 from models.plan import HeadPlan
 

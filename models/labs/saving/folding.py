@@ -21,13 +21,13 @@ from torch.overrides import TorchFunctionMode
 from transformers.utils import logging
 
 from models.errors import StructureError
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening import comparison
+from models.labs.foreign.refusals import ForeignError
 from models.labs.foreign.running.attention import ForwardPass, during
 from models.labs.foreign.running.interception import PRODUCTS
 from models.labs.saving.cutting import Site, cut
-from models.labs.saving.saved_model import SavedModel
+from models.labs.saving.own_model import SavedModel
 from models.messages import message
 from models.nets.attention.base import Intervention
 from models.plan import HeadPlan

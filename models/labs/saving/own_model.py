@@ -7,6 +7,7 @@ the same as our models.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,27 @@ from torch import Tensor
 from models.errors import StructureError
 from models.kind import SELF
 from models.lab import Lab
-from models.labs.saving.saved_model import SavedModel
 from models.labs.stack import StackLab
 from models.messages import message
 from models.nets.config import Config
-from models.plan import HeadPlan
+from models.plan import Address, HeadPlan
 from models.tasks.stories import BOS, StoriesReader
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model that was written to a folder.
+
+    Attributes:
+        folder: folder with config, weights and tokenizer.
+        folded: addresses of the heads whose gate was multiplied into W_O.
+        cut: number of pruned heads that were removed from the weights; the other pruned heads have zeros in W_O.
+    """
+
+    folder: Path
+    folded: tuple[Address, ...]
+    cut: int
+
 
 NAMES = {  # name in Transformer -> name in ArceeForCausalLM; {} is the number of the layer
     "blocks.{}.attention_norm": "model.layers.{}.input_layernorm",

@@ -3,14 +3,13 @@
 from models.kind import TARGET, TEXT, Kind
 from models.nets.attention.base import SelfAttention
 from models.nets.attention.dense import Dense, FactorizedDense
+from models.nets.attention.dot_product import Softmax
 from models.nets.attention.gated import Gated
 from models.nets.attention.gated_unit import GauLogN, GauRelu2, GauRelu2Learned, GauRelu2Mixed, GauSoftmax
-from models.nets.attention.log_n import LogN, ScalableSoftmax
+from models.nets.attention.log_n import LogN, ScalableSoftmax, Temperature
 from models.nets.attention.mixture import DenseSoftmax, RandomDense, RandomSoftmax
 from models.nets.attention.random import FactorizedRandom, FixedRandom, Random
 from models.nets.attention.selective import Selective
-from models.nets.attention.softmax import Softmax
-from models.nets.attention.temperature import Temperature
 from models.nets.config import Config, PairConfig
 
 TYPES: dict[str, type[SelfAttention]] = {

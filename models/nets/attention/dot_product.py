@@ -1,10 +1,16 @@
-"""Scores from queries and keys: q·k / sqrt(D), with q and k rotated (RoPE) if given (Vaswani et al. 2017, eq. 1)."""
+"""Softmax attention of the original Transformer, with which every other type is compared (Vaswani et al. 2017, eq. 1).
+
+    A = softmax(q k^T / sqrt d) over the keys that a query sees; q and k are rotated if rotations (RoPE) are given
+
+Rows of A sum to 1. The weights take N · M · C multiplications.
+"""
 
 import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from models.nets.attention.base import OWN, Keys, Rotary, Source, split
+from models.messages import N_
+from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source, split
 from models.nets.config import Config
 
 
@@ -40,3 +46,16 @@ class DotProduct(Source):
     def _turned(self, projected: Tensor, rotary: Rotary) -> Tensor:
         heads = split(projected, self.heads)
         return heads if rotary is None else rotate(heads, rotary)
+
+
+class Softmax(SelfAttention):
+    """Softmax attention."""
+
+    title = N_("Softmax")
+    label, colour, dash = N_("softmax"), 0, 0
+    line = N_("Each word compares its query with every key.")
+    formula = "A = softmax(q kᵀ / √d)"
+    published = "Vaswani et al. 2017, arXiv 1706.03762"
+    source_type = DotProduct
+    policies = ("trained", "sqrt", "logn")
+    trained_policy = "sqrt"

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from models.messages import N_
-from models.nets.attention.softmax import Softmax
+from models.nets.attention.dot_product import Softmax
 from models.nets.config import Config
 
 

@@ -16,7 +16,7 @@ from typing_extensions import override
 from models.messages import N_
 from models.nets.attention.base import OWN, Keys
 from models.nets.attention.cache import EvictingCache
-from models.nets.attention.softmax import Softmax
+from models.nets.attention.dot_product import Softmax
 
 
 def selection(scores: Tensor) -> Tensor:

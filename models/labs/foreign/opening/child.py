@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import CancelledError
-from models.labs.foreign.errors import ForeignError
-from models.labs.foreign.refusals import refuse
+from models.labs.foreign.refusals import ForeignError, refuse
 
 ROOT = Path(__file__).resolve().parents[len(__name__.split(".")) - 1]  # the folder that contains the top-level package
 MODULE = f"{__package__}.inspection"

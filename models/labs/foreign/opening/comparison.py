@@ -17,10 +17,9 @@ from torch import Tensor, nn
 from transformers.utils import logging
 
 from models.kind import Kind
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.reading.readers import CausalReader, MaskedReader, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PictureReader
-from models.labs.foreign.refusals import refuse, version, why
+from models.labs.foreign.refusals import ForeignError, refuse, version, why
 from models.labs.foreign.running import interception, positions, stateless
 from models.labs.foreign.running.adapters import adapt, reports_windows
 from models.labs.foreign.running.attention import ALSO_EAGER, NAME, ForwardPass, LayerRecord, during

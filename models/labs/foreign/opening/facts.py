@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from models.kind import TARGET, Kind, Traits
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.files import check_numbers
 from models.labs.foreign.reading.classes import ClassReader, NextReader, SpanReader, TokenClassReader
 from models.labs.foreign.reading.readers import CausalReader, MaskedReader, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PictureClassReader, PictureReader, picture_config
-from models.labs.foreign.refusals import refuse, version, why
+from models.labs.foreign.refusals import ForeignError, refuse, version, why
 from models.messages import N_
 
 # Positions of these model types start after the id of padding, so their tables are longer than the longest text.

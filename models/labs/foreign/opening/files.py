@@ -14,8 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from models.labs.foreign.errors import ForeignError
-from models.labs.foreign.refusals import refuse
+from models.labs.foreign.refusals import ForeignError, refuse
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 # endings of files that contain a vocabulary

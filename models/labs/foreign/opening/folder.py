@@ -19,14 +19,13 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers.utils import logging
 
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.comparison import SeesFutureError, compare
 from models.labs.foreign.opening.facts import kinds_of, make_reader, with_field
 from models.labs.foreign.opening.files import check_folder, elements, weights_of
 from models.labs.foreign.reading.readers import CausalReader, TextReader
 from models.labs.foreign.reading.vision import PictureReader
-from models.labs.foreign.refusals import refuse, why
+from models.labs.foreign.refusals import ForeignError, refuse, why
 
 Pruned = Mapping[int, frozenset[int]]  # layer -> heads that were cut
 

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import CancelledError
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.files import PICKLES, weight_files
-from models.labs.foreign.refusals import REFUSALS, refuse, sentence
+from models.labs.foreign.refusals import REFUSALS, ForeignError, refuse, sentence
 from models.messages import cut
 
 MB = 10**6

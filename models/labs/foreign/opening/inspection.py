@@ -15,13 +15,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening import files
 from models.labs.foreign.opening.files import check_numbers
-from models.labs.foreign.reading.rendering import render
 from models.labs.foreign.reading.sentencepiece import SplitTokenizer, is_split
-from models.labs.foreign.reading.templates import has_template
-from models.labs.foreign.refusals import refuse
+from models.labs.foreign.reading.templates import has_template, render
+from models.labs.foreign.refusals import ForeignError, refuse
 
 # texts for the tokenizer: an ordinary text, and repeated characters, on which a regular expression can take forever
 TEXTS = ("The cat sat on the mat. It's 12:30, isn't it?\n\n\tDas Mädchen aß 3 Äpfel: 好的, שלום!",

@@ -6,8 +6,7 @@ from typing import Self
 
 from models.labs.foreign.reading import texts
 from models.labs.foreign.reading.readers import CausalReader
-from models.labs.foreign.reading.rendering import TODAY
-from models.labs.foreign.reading.templates import framed, writes_date
+from models.labs.foreign.reading.templates import TODAY, framed, writes_date
 from models.labs.foreign.reading.texts import Encoded
 from models.messages import message
 from models.prompt import Prompt, readable

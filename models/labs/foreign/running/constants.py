@@ -2,7 +2,7 @@
 
     C[i, j] = sum over texts of A[i, j] / number of texts with both positions i and j       0 if there is no such text
 
-The positions i and j are those on the grid of layout.py. PAPA's code pads a text in the middle before the model reads
+The positions i and j are those on the grid of passes.py. PAPA's code pads a text in the middle before the model reads
 it. Here the model reads the text without padding, and its pattern is placed on the grid afterwards.
 """
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from models.errors import CancelledError, InputError
 from models.labs.foreign.lab import ForeignLab
-from models.labs.foreign.running import layout
+from models.labs.foreign.running import passes
 from models.labs.foreign.running.attention import LayerRecord
 from models.messages import message
 from models.nets.mean_patterns import seen
@@ -79,8 +79,8 @@ def _add(lab: ForeignLab, prompt: Prompt, sums: dict[str, Tensor], counts: dict[
     def sink(kind: str, layer: int, step: LayerRecord) -> None:
         size = sums[kind].shape[-1]
         live = step.live[:, :size, :size] if kinds[kind].causal else step.live[:, :size]  # generated text has no limit
-        pair = layout.first_break(lab.task, kinds[kind], prompt)
-        rows, columns = layout.grid(lab.task, kinds[kind], live.shape[1], live.shape[2], size, pair)
+        pair = passes.first_break(lab.task, kinds[kind], prompt)
+        rows, columns = passes.grid(lab.task, kinds[kind], live.shape[1], live.shape[2], size, pair)
         sums[kind][layer][:, rows[:, None], columns] += live
         if layer == 0:
             counts[kind][rows[:, None], columns] += seen(len(rows), len(columns), kinds[kind].causal)

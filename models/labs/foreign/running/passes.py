@@ -1,10 +1,16 @@
-"""PassLab: the forward passes of an imported model under a plan, which record all maps or thumbnails of them."""
+"""PassLab: the forward passes of an imported model under a plan, which record all maps or thumbnails of them.
+
+Constant matrices are on a grid of positions, by PAPA's rules (arXiv 2211.03495 and its code). CLS has the first
+position and the last SEP has the last position of the grid, for every text length. In a pair of texts, the first SEP
+and the tokens after it start in the middle of the grid. Tokens of a causal model are at their own positions, so the
+matrices only need to be cut.
+"""
 
 from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,18 +19,67 @@ import torch
 from numpy import ndarray
 from torch import Tensor, nn
 
-from models.kind import Kind
+from models.kind import TEXT, Kind
 from models.lab import Lab
 from models.labs.foreign.reading.readers import TextReader
-from models.labs.foreign.running import layout
+from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.running.attention import ForwardPass, LayerRecord, Sink, during
 from models.labs.foreign.running.positions import BLOCK_NUMBERS, Result, at_positions
 from models.nets.attention.base import NO_INTERVENTION, Intervention, intervention_of
 from models.nets.attention.patching import Values
+from models.nets.mean_patterns import cut_to
 from models.plan import TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
 from models.thumbnails import thumbnails
 from models.trace import fixed
+
+SIZES = 4  # largest number of cut matrices that a model caches; each is for one block and one text size
+
+
+def grid_positions(n: int, size: int, first_break: int | None = None) -> list[int]:
+    """Returns the positions of n tokens of an encoder on a grid: 0, 1, 2, 7 for `[CLS] a b [SEP]` and size 8."""
+    if n > size:
+        raise ValueError(f"constant matrices are for texts of at most {size} tokens; this one has {n}")
+    last, half = n - 1, size // 2
+    if first_break is not None and first_break <= half and last - first_break <= size - half:
+        return [*range(first_break), *range(half, half + last - first_break), size - 1]
+    return [*range(last), size - 1]
+
+
+def fitted(matrices: Mapping[str, Tensor], task: TextReader, kind: Kind, queries: int, keys: int,
+           separator: int | None) -> Tensor:
+    """Returns matrices (L, H, size, size) of a block cut to a text's positions, (L, H, queries, keys); rows sum to 1.
+
+    `separator` is the result of first_break. See models.nets.mean_patterns.cut_to.
+    """
+    matrix = matrices[kind.name]
+    size = matrix.shape[-1]
+    if max(queries, keys) > size:
+        raise ValueError(f"constant matrices are for texts of at most {size} tokens; this one has {max(queries, keys)}")
+    rows, columns = grid(task, kind, queries, keys, size, separator)
+    return cut_to(matrix, rows, columns, kind.causal)
+
+
+def grid(task: TextReader, kind: Kind, queries: int, keys: int, size: int,
+         separator: int | None) -> tuple[Tensor, Tensor]:
+    """Returns the positions of a text's queries and keys on a grid of this size."""
+    def positions(row: str, n: int) -> Sequence[int]:
+        return grid_positions(n, size, separator) if row == TEXT and not _is_cut(task, kind) else range(n)
+
+    return torch.tensor(positions(kind.query_row, queries)), torch.tensor(positions(kind.key_row, keys))
+
+
+def first_break(task: TextReader, kind: Kind, prompt: Prompt | None) -> int | None:
+    """Returns the index of the separator between two texts; None if the tokens are not a pair."""
+    if prompt is None or _is_cut(task, kind):
+        return None
+    separator = task.tokenizer.sep_token_id
+    return next((i for i, token in enumerate(prompt.ids[:-1]) if i and token == separator), None)
+
+
+def _is_cut(task: TextReader, kind: Kind) -> bool:
+    """Returns True if the tokens are at their own positions, so that the matrices only need to be cut."""
+    return kind.causal or isinstance(task, PictureReader)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +94,7 @@ class PassLab(Lab):
     # the module that supports models.labs.foreign.running.positions; None for a model without a head that reads every
     # token
     body: nn.Module | None = field(default=None, repr=False)
-    # block -> (L, H, size, size) PAPA's mean matrices on the grid of models.labs.foreign.running.layout; or None
+    # block -> (L, H, size, size) PAPA's mean matrices on the grid of `grid_positions`; or None
     constant: Mapping[str, Tensor] | None = field(default=None, repr=False)
     card: Mapping[str, Any] = field(default_factory=dict, repr=False)  # always empty
     closed: frozenset[Address] = frozenset()  # heads that are missing from the checkpoint's weights
@@ -65,12 +120,12 @@ class PassLab(Lab):
         if self.constant is None:
             return None
         block = self.kind(kind)
-        return self._fitted(block, queries, keys, layout.first_break(self.task, block, prompt))[layer]
+        return self._fitted(block, queries, keys, first_break(self.task, block, prompt))[layer]
 
     @functools.cached_property
     def _fitted(self) -> Callable[[Kind, int, int, int | None], Tensor]:
         assert self.constant is not None
-        return functools.lru_cache(layout.SIZES)(functools.partial(layout.fitted, self.constant, self.task))
+        return functools.lru_cache(SIZES)(functools.partial(fitted, self.constant, self.task))
 
     @abc.abstractmethod
     def watch(self, prompt: Prompt, plan: HeadPlan, sink: Sink) -> None:
