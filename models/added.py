@@ -26,10 +26,7 @@ def add(lab: Lab) -> None:
 
 
 def find(name: str) -> Lab:
-    """Returns the model of this name.
-
-    Raises CheckpointError if the model was made in another process, or is no longer in memory.
-    """
+    """Returns the model of this name; raises CheckpointError if this process does not have it."""
     lab = _labs.get(name)
     if lab is None:
         raise CheckpointError(message("This trained model is no longer in memory: train it again on the page "

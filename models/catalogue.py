@@ -37,10 +37,7 @@ def names() -> list[str]:
 
 
 def names_of(*tasks: str) -> list[str]:
-    """Returns the names of the released models trained for one of these tasks, sorted.
-
-    Models with damaged files are omitted.
-    """
+    """Returns the sorted names of the undamaged released models that were trained for one of these tasks."""
     return [name for name in names() if (info := describe(name)) and info.task.name in tasks]
 
 
@@ -107,10 +104,7 @@ def _unknown(name: str) -> ValueError:
 
 
 def moment() -> int:
-    """Returns the number of the current interval of MOMENT seconds, a cache key of what depends on files.
-
-    Files are checked once per interval, because a link or a click looks up models about 50 times.
-    """
+    """Returns the number of the current interval of MOMENT seconds; a click looks up models about 50 times."""
     return int(time.monotonic() / MOMENT)
 
 
@@ -170,10 +164,7 @@ def _reader_of_card(folder: Path, card: dict[str, Any]) -> Reader:
 
 @functools.cache
 def reader_named(name: str) -> Reader:
-    """Returns the reader of a task: the object with the tokenizer and the labels of all tokens.
-
-    All models of the task share one reader.
-    """
+    """Returns the reader of a task, which all its models share: the tokenizer and the labels of all tokens."""
     return TASKS[name].reader()
 
 

@@ -80,10 +80,7 @@ class Lab(abc.ABC):
 
     @property
     def in_chat(self) -> Lab:
-        """The same model, which reads every text as a user's message in the tokenizer's chat template.
-
-        The model itself if `task.chats` is False.
-        """
+        """The same model, which reads texts in its tokenizer's chat template; itself if `task.chats` is False."""
         return self
 
     def anchored(self, prompt: Prompt) -> Prompt:

@@ -11,10 +11,7 @@ Names = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 
 def names_of(package: str, file: str) -> Names:
-    """Returns `__getattr__`, `__dir__` and `__all__` of a package, whose stub `__init__.pyi` is the list of its names.
-
-    `package` and `file` are its `__name__` and `__file__`.
-    """
+    """Returns `__getattr__`, `__dir__` and `__all__` of a package, whose stub `__init__.pyi` lists its names."""
     places = _places(package, Path(file).with_suffix(".pyi"))
 
     def load(name: str) -> Any:

@@ -84,10 +84,7 @@ def _load(name: str) -> Lab:
 
 
 def own(name: str) -> StackLab:
-    """Returns a model of ours that reads one token sequence.
-
-    Raises ValueError for any other model, and the errors of `load`.
-    """
+    """Returns a model of ours of one token sequence; raises ValueError for others, and the errors of `load`."""
     lab = load(name)
     if not isinstance(lab, StackLab):
         raise ValueError(f"{name} is none of our models")

@@ -29,10 +29,7 @@ def unix_lines(text: str) -> str:
 
 
 def trailing_space(text: str) -> str:
-    """Returns a hint if a text to be continued ends in a space; else an empty string.
-
-    Most tokens begin with a space, so a space at the end of the text changes the prediction.
-    """
+    """Returns a hint for a text that ends in a space, which most tokens begin with; else an empty string."""
     return message("the final space changes the prediction") if text[-1:].isspace() else ""
 
 

@@ -204,10 +204,7 @@ def row_entropy(weights: ndarray) -> ndarray:
 
 
 def sink(weights: ndarray) -> ndarray:
-    """Returns the mean attention weight (...) on the first key, for patterns (..., N, M).
-
-    The mean leaves out the first query, which sees no other key. The result is 0 for a single token.
-    """
+    """Returns the mean weight (...) on the first key, without the first query; 0 for a single token."""
     return weights[..., 1:, 0].mean(-1) if weights.shape[-2] > 1 else numpy.zeros(weights.shape[:-2])
 
 
@@ -240,10 +237,7 @@ def fixed(array: ndarray) -> ndarray:
 
 
 def vector_shift(before: Trace | Sketch, after: Trace | Sketch) -> tuple[ndarray, float]:
-    """Returns 1 - cosine between the output vectors before and after: of each token (tokens,), and of the mean vector.
-
-    0 means no change, 1 orthogonal vectors, 2 opposite vectors.
-    """
+    """Returns 1 - cosine of output vectors, 0 to 2: of each token (tokens,), and of the mean vector."""
     if before.vectors is None or after.vectors is None:
         raise ValueError("this model predicts something; its vectors are not kept")
     old, new = before.vectors.astype(numpy.float64), after.vectors.astype(numpy.float64)

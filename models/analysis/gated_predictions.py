@@ -54,10 +54,7 @@ class Question:
 
 
 class Gating:
-    """The predictions of a text under gates.
-
-    `gated_log_probabilities` is Explainable's; a gate of 0 makes a head constant if `constant`, else prunes it.
-    """
+    """The predictions of a text under gates; a gate of 0 makes a head constant if `constant`, else prunes it."""
 
     def __init__(self, kinds: Sequence[Kind], gated_log_probabilities: GatedLogProbabilities,
                  question: Question, constant: bool = False) -> None:

@@ -85,10 +85,7 @@ def fit(gating: Gating, push: float = PUSH, tell: Callable[[int, int], None] = l
 
 
 def _gradient(gating: Gating, a: Tensor, gained: Tensor) -> Tensor:
-    """Returns the gradient of (loss - `gained`) with respect to a; `gained` is the term of the pushes.
-
-    If the memory limit does not allow all gate vectors in one pass, there is one pass per gate vector.
-    """
+    """Returns the gradient of (loss - `gained`) in a, in one pass if memory allows, else one per gate vector."""
     if len(a) <= gating.rows_with_gradients:
         return torch.autograd.grad(gating.loss(a.sigmoid()).sum() - gained, a)[0]
     total = torch.autograd.grad(-gained, a)[0]

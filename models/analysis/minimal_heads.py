@@ -45,10 +45,7 @@ class Curve:
     best: dict[int, tuple[float, Tensor]] = field(default_factory=dict)
 
     def offer(self, sets: Tensor) -> Tensor:
-        """Evaluates S head sets and returns their KL (S,) in nats.
-
-        A head set that is better than the stored set of its size replaces it. `sets` is (S, heads) bool.
-        """
+        """Returns the KL (S,) in nats of head sets (S, heads) bool, and stores each that is the best of its size."""
         if not len(sets):  # a model of one head has no set between all heads and none
             return torch.empty(0)
         divergences = self.gating.in_parts(self.gating.divergence, sets.float())
@@ -96,10 +93,7 @@ def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
 
 def polish(curve: Curve, bound: float = BOUND, cancelled: Callable[[], bool] = lambda: False,
            turn: Turn = contextlib.nullcontext) -> Curve:
-    """Improves the head set at `bound` nats by removing and exchanging heads; returns the same curve.
-
-    The other arguments are those of `learn`. The number of exchanges is not known before.
-    """
+    """Improves the head set at `bound` nats by removals and exchanges; returns the curve; arguments as in `learn`."""
     while True:
         if cancelled():
             raise CancelledError
@@ -121,19 +115,13 @@ def _gradient(gating: Gating, gates: Tensor, log_a: Tensor, strength: float) -> 
 
 
 def _in_pairs(draws: int, count: int, random: torch.Generator) -> Tensor:
-    """Returns uniform random numbers (draws, count); the second half of the rows is 1 minus the first half.
-
-    The mean over such pairs has less variance than the mean over independent numbers.
-    """
+    """Returns uniform random numbers (draws, count) in pairs u, 1 - u, whose mean has less variance."""
     u = torch.rand(draws // 2, count, generator=random).clamp(hard_concrete.EPS, 1 - hard_concrete.EPS)
     return torch.cat((u, 1 - u))
 
 
 def _most_open(log_a: Tensor, most: int) -> Tensor:
-    """Returns head sets (S, heads): the 1, 2, 3, ... heads whose gates are most open.
-
-    If there are more than `most` sizes, the sizes nearest to the number of open gates are returned.
-    """
+    """Returns at most `most` sets (S, heads) of the most open heads, their sizes near the number of open gates."""
     count = len(log_a)
     decided = int(hard_concrete.decided(log_a).sum())
     first = max(1, min(decided - most // 2, count - most))
@@ -167,10 +155,7 @@ def _exchanged(curve: Curve, bound: float) -> bool:
 
 
 def by_order(gating: Gating, order: Tensor) -> list[tuple[int, float]]:
-    """Returns (number of open heads, KL) with the first heads of `order` open and the others pruned, for each number.
-
-    `order` (heads,) is descending importance. The list begins with all heads open and ends with 0.
-    """
+    """Returns (open heads, KL) from all heads to none; the first heads of `order` (descending importance) are open."""
     ranks = order.argsort()
     sets = ranks < torch.arange(len(order), -1, -1).unsqueeze(1)
     divergences = gating.in_parts(gating.divergence, sets.float()).tolist()

@@ -27,11 +27,7 @@ def at_random(addresses: Sequence[Address], draw: int = 0) -> Order:
 
 
 def learned(series: Iterable[Mapping[str, Any]], addresses: Sequence[Address]) -> Order:
-    """Returns the pruning order by learned gates (studies/prune_heads.py).
-
-    A head that is open at more strengths of the penalty is pruned later. Ties are ordered by the mean probability that
-    the gate is open.
-    """
+    """Returns the order by learned gates: number of strengths at which the head is open, then mean probability."""
     kinds = {kind for kind, _, _ in addresses}
     runs = [run for run in series if set(run["kinds"]) == kinds]
     if not runs:

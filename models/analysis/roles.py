@@ -82,10 +82,7 @@ def _sentence(lines: Sequence[str]) -> Sentence | None:
 
 
 def places_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
-    """Returns the span (start, stop) of each token in the text, or None if the tokens do not match the text.
-
-    A token without letters has an empty span.
-    """
+    """Returns each token's span in the text, empty for a token without letters; None if tokens and text differ."""
     spans, place = [], 0
     for token in tokens:
         letters = token.strip()
@@ -191,10 +188,7 @@ class KeyCounts:
                 for relation, count in self.pairs.items() if count >= FEWEST}
 
     def rare(self) -> tuple[ndarray, float]:
-        """Returns the fraction (L, H) of queries whose key is the rarest token.
-
-        The second result is the fraction that the best fixed distance reaches.
-        """
+        """Returns the fraction (L, H) of queries whose key is the rarest token, and that of the best fixed distance."""
         most = max(self.rare_distances.values(), default=0)
         return self.rarest / max(1, self.rare_looks), most / max(1, self.rare_looks)
 

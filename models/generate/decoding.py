@@ -157,10 +157,7 @@ class Decoder:
 
 
 def rows_of(intervention: Intervention, first: int, count: int) -> Intervention:
-    """Returns the part of an intervention on whole texts for `count` queries from `first` on.
-
-    The keys are not cut here; `Keys.columns` does this.
-    """
+    """Returns the part of an intervention for `count` queries from `first` on; `Keys.columns` cuts the keys."""
     constant, factor = intervention.constant, intervention.factor
     return replace(intervention,
                    constant=None if constant is None else constant[:, first:first + count],

@@ -64,10 +64,7 @@ class StackLab(TrainedLab, HasStates, Forgets):
         return decoding.continuation(decoder, prompt.ids, self.task.labels, sampling)
 
     def interventions(self, plan: HeadPlan, n: int, source: SourceValues = NO_VALUES) -> list[Intervention] | None:
-        """Returns one Intervention per layer for a text of n tokens, or None for the empty plan.
-
-        Raises the errors of `check`.
-        """
+        """Returns one Intervention per layer for n tokens, None for the empty plan; raises the errors of `check`."""
         by_kind = self.interventions_of(plan, {TEXT: n}, source)
         return None if by_kind is None else by_kind[SELF]
 

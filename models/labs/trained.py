@@ -119,10 +119,7 @@ class TrainedLab(Explainable):
 
     @abc.abstractmethod
     def recorded(self, prompt: Prompt, plan: HeadPlan) -> Recorded:
-        """Runs one pass; returns the ids of each token sequence, the records of each block, and hidden states (N, C).
-
-        The hidden states are those of the sequence whose tokens are predicted.
-        """
+        """Runs a pass: sequence -> ids, block -> records, hidden states (N, C) of the predicting sequence."""
 
     @override
     @torch.inference_mode()

@@ -35,10 +35,7 @@ def overlap(weights: Tensor) -> Tensor:
 
 
 def disagreement(record: Record, term: str, queries: Tensor, keys: Tensor) -> Tensor:
-    """Returns the disagreement D of one layer, a scalar: at most 0, higher if the heads differ more.
-
-    `queries` (B, N) and `keys` (B, M) are True for tokens and False for padding.
-    """
+    """Returns D of one layer, at most 0; `queries` (B, N) and `keys` (B, M) are False for padding."""
     if term == "pos":
         return -_mean(overlap(record.live), queries)
     return -_mean(alike(record.values), keys) if term == "sub" else -_mean(alike(record.outputs), queries)

@@ -106,10 +106,7 @@ def layers_of(model: Model, encoder: bool = False) -> list[tuple[Block, list[tup
 def parts(model: Model, ids: Sequence[int], outputs: HeadOutputs, positions: Sequence[int],
           encoder: bool = False) -> tuple[
               Tensor, dict[str, list[Tensor]], list[Tensor | None]]:
-    """Returns what embedding (P, C), heads (H, P, C) per layer of each block, and MLPs add at P positions.
-
-    A layer without an MLP has None.
-    """
+    """Returns what embedding (P, C), heads (H, P, C) by block and layer, and MLPs (None without one) add."""
     x = embedding = model.embedding.weight[[ids[i] for i in positions]]
     heads: dict[str, list[Tensor]] = {}
     mlps: list[Tensor | None] = []
@@ -235,10 +232,7 @@ def score_parts(model: Model, rows: Mapping[str, Sequence[int]], records: Mappin
 
 def _read(model: Model, ids: Sequence[int], outputs: HeadOutputs, address: tuple[str, int, int],
           position: int) -> tuple[list[Name], Tensor]:
-    """Returns the names of the A parts of the vector from which a query or a key is computed, and the parts (A, C).
-
-    The parts are those of the residual stream, multiplied by the norm before the attention with its scale held fixed.
-    """
+    """Returns the names of the A parts that a query or key is computed from, and the normed parts (A, C)."""
     kind, layer, _ = address
     names, columns = _stream(model, ids, outputs, position, (kind, layer))
     block = layers_of(model, kind == ENCODER)[layer][0]
@@ -260,10 +254,7 @@ def _normed(columns: Tensor, norm: nn.RMSNorm) -> Tensor:
 
 def _stream(model: Model, ids: Sequence[int], outputs: HeadOutputs, position: int,
             reader: tuple[str, int] | None) -> tuple[list[Name], Tensor]:
-    """Returns A names and values (A, C) in float64: all that was added to a residual stream before `reader`.
-
-    `reader` None is the encoder's stream after its last layer, which is the input of the cross-attention's keys.
-    """
+    """Returns names and float64 values (A, C) of a stream before `reader`; None: after the encoder's last layer."""
     embedding, heads, mlps = parts(model, ids, outputs, [position], reader is None or reader[0] == ENCODER)
     names: list[Name] = ["embedding"]
     values = [embedding]

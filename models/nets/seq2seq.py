@@ -44,10 +44,7 @@ class DecoderBlock(Block):
 
     def read(self, x: Tensor, rotary: Rotary, interventions: tuple[Intervention, Intervention],
              records: tuple[list[Record] | None, list[Record] | None], own: Keys, memory: Keys) -> Tensor:
-        """Returns the output (B, N, C) of the block for x (B, N, C).
-
-        Interventions and records are given for self-attention, then for cross-attention.
-        """
+        """Returns the block's output (B, N, C); interventions and records: self-attention, then cross-attention."""
         x = x + self.attention(self.attention_norm(x), rotary, interventions[0], records[0], own)
         x = x + self.cross(self.cross_norm(x), None, interventions[1], records[1], memory)
         return x + self.mlp(x)
@@ -94,9 +91,7 @@ class Seq2Seq(Model):
 
     def encode(self, texts: Tensor, interventions: Interventions | None = None,
                records: Records | None = None) -> Keys:
-        """Returns the encoder's hidden states and padding, as the Keys of cross-attention; records as in
-        Transformer.forward.
-        """
+        """Returns hidden states and padding as Keys of cross-attention; records as in Transformer.forward."""
         hidden = (texts == PADDING)[:, None, None]
         keys, rotary = Keys(hidden=hidden), self._rotary(texts.shape[1], texts.device)
         x = self._dropped(self.embedding(texts))

@@ -52,10 +52,7 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """The base of our networks: tied embeddings, and initial matrices of standard deviation `initial_std`.
-
-    The default is 1 / sqrt(number of inputs) (LeCun).
-    """
+    """The base of our networks: tied embeddings; `initial_std` defaults to 1 / sqrt(number of inputs) (LeCun)."""
 
     def __init__(self, config: Config, initial_std: float | None = None, embedding_std: float = 0.02) -> None:
         super().__init__()
@@ -63,10 +60,7 @@ class Model(nn.Module):
         self.embedding = nn.Embedding(config.vocabulary, config.width)
 
     def _initialise(self, module: nn.Module) -> None:
-        """Initialises weights from a normal distribution; layers that add to the residual stream get smaller weights.
-
-        Source: Radford et al. 2019, GPT-2.
-        """
+        """Draws normal weights, smaller ones where a layer adds to the residual stream (Radford et al. 2019)."""
         if isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=self._embedding_std)
         if isinstance(module, nn.Linear):
@@ -133,10 +127,7 @@ class Transformer(Model):
 
     def states(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
                records: list[Record] | None = None, keys: Sequence[Keys] | None = None) -> Iterator[Tensor]:
-        """Yields the hidden states before each block and after the last norm: L + 1 tensors (B, N, C).
-
-        The arguments are those of `forward`.
-        """
+        """Yields hidden states before each block and after the last norm, L + 1 of (B, N, C), as in `forward`."""
         x = self.embedding(tokens)
         rotary = self._rotary(tokens.shape[1], x.device, keys[0].first if keys else 0)
         for layer, block in enumerate(self.blocks):

@@ -50,10 +50,7 @@ def pack(matrices: Tensor, causal: bool) -> Tensor:
 
 
 def unpack(packed: Tensor, n: int, causal: bool, is_distribution: bool) -> Tensor:
-    """Returns packed matrices in their original shape, in float32.
-
-    Rows of a distribution are divided by their sums, because float16 rounds them.
-    """
+    """Returns packed matrices as float32 (L, H, N, N); rows of a distribution get sum 1 again."""
     matrices = packed.float()
     if causal:
         matrices = torch.zeros(*packed.shape[:-1], n, n)
@@ -121,10 +118,7 @@ FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # 
 
 
 class Unfilled(TorchFunctionMode):
-    """A context in which new parameters are not initialised.
-
-    To initialise them on the meta device, torch would import its compiler and sympy: 70 MB of memory and two seconds.
-    """
+    """A context that leaves new parameters unset: on the meta device torch would import sympy (70 MB, 2 s)."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -139,10 +133,7 @@ def folder_of(name: str) -> Path:
 
 
 def stamp(folder: Path | str) -> tuple[int, ...]:
-    """Returns the modification times of config.json and card.json; 0 for a missing file.
-
-    It is called at every click, so it avoids creating Path objects.
-    """
+    """Returns the modification times of config.json and card.json, 0 if missing; fast, for every click."""
     return tuple(_changed(f"{folder}/{file}") for file in ("config.json", "card.json"))
 
 
@@ -159,10 +150,7 @@ def digest(path: Path) -> str:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Returns the SHA-256 of each safetensors file.
-
-    The card stores the digests of the files from which its metrics were computed.
-    """
+    """Returns the SHA-256 of each safetensors file; the card has those of the files that it was measured on."""
     return {name: digest(folder / name) for name in FILES if name.endswith(".safetensors")}
 
 
@@ -193,10 +181,7 @@ def read_config(folder: Path) -> Config:
 
 
 def _config(fields: dict[str, Any]) -> Config:
-    """Returns the Config with these fields.
-
-    Raises ValueError or TypeError if a field is unknown, missing or of a wrong type.
-    """
+    """Returns the Config; raises ValueError or TypeError for an unknown, missing or wrongly typed field."""
     config = PairConfig(**fields) if "encoder_layers" in fields else Config(**fields)
     for name, kind in get_type_hints(type(config)).items():
         value = getattr(config, name)

@@ -90,10 +90,7 @@ class Reader:
         return prompt.tokens[place]
 
     def compared_tokens(self, before: Output, after: Output) -> list[int]:
-        """Returns the ids of the ROWS tokens whose probability, the larger of both outputs, is largest.
-
-        The ids are ordered by their probability in `before`.
-        """
+        """Returns the ROWS ids that are most probable in either output, ordered by probability in `before`."""
         most = numpy.maximum(before.distribution, after.distribution)
         chosen = numpy.argpartition(-most, ROWS)[:ROWS] if len(most) > ROWS else range(len(most))
         return sorted((int(i) for i in chosen), key=lambda i: -before.distribution[i])
@@ -138,10 +135,7 @@ class Corpus:
         raise NotImplementedError
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """Returns a fixed sample of texts for learning curves and for the choice of learning rates.
-
-        The sample is used neither for training nor for the metric.
-        """
+        """Returns fixed texts for learning curves and rates, which neither training nor the metric uses."""
         raise NotImplementedError
 
     def typical(self, count: int) -> Any:

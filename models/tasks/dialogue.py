@@ -137,10 +137,7 @@ def read_pairs(data: Path, split: str) -> list[tuple[str, str]]:
 
 @functools.cache
 def read_conversations(data: Path, split: str) -> list[list[tuple[str, str]]]:
-    """Returns the cleaned pairs (profile and turns, reply) of each conversation of a split, in the order of the file.
-
-    The first turn of a conversation is not a reply.
-    """
+    """Returns the cleaned pairs (profile and turns, reply) of each conversation; its first turn is no reply."""
     path, = files(data, f"synthetic_persona_chat/{split}.jsonl.gz")
     conversations = []
     for line in gzip.decompress(path.read_bytes()).decode().splitlines():

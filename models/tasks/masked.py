@@ -162,10 +162,7 @@ class MaskedCorpus(StoriesCorpus):
         return hide(texts, random, KEPT, EXCHANGED)
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """Returns texts of length LENGTH, also for models with other training lengths.
-
-        All selected tokens are masked, as in the metric.
-        """
+        """Returns masked texts of LENGTH for all models, with all selected tokens masked, as in the metric."""
         batches: list[Batch] = []
         for corpus in ("books", "stories"):
             stream, length = self.stream(corpus, "validation"), LENGTH - 1
@@ -177,10 +174,7 @@ class MaskedCorpus(StoriesCorpus):
         return batches
 
     def held_out(self, length: int) -> Tensor:
-        """Returns (B, length) ids: TEST_TOKENS of each corpus, cut into texts that begin with BOS.
-
-        The tokens come in stretches, evenly spaced in the test split; each text is part of one stretch.
-        """
+        """Returns ids (B, length): TEST_TOKENS of each corpus, in stretches evenly spaced in the test split."""
         return _rows([self._stretches(corpus) for corpus in ("books", "stories")], length)
 
     def hidden(self, length: int, draw: int) -> Tensor:
@@ -231,10 +225,7 @@ class MaskedMetric(Metric):
             message("{n} tokens {share:.1%}", n=n, share=share) for n, share in shares.items()))
 
     def measure(self, model: Transformer, length: int, **options: Any) -> Guessed:
-        """Returns a model's predictions in held-out texts of this length.
-
-        The same tokens are masked at every length, so that two lengths differ only in the context.
-        """
+        """Returns predictions in held-out texts; the same tokens are masked at every length."""
         losses, right, stretches = [], [], []
         size, texts = max(1, 8192 // length), self.corpus.held_out(length)
         count = TEST_TOKENS // STRETCH

@@ -82,10 +82,7 @@ class PairReader(Reader):
         return list(ids[:most])
 
     def _read_chars(self, text: str, count: int) -> int:
-        """Returns the number of leading characters of `text` whose cleaned form has `count` characters.
-
-        The result may be larger by a few characters.
-        """
+        """Returns how many leading characters of `text` become `count` cleaned ones, or a few more."""
         low, high = 0, len(text)
         while low < high:
             middle = (low + high) // 2
@@ -212,10 +209,7 @@ class PairCorpus(Corpus):
         return sides[0], sides[1]
 
     def test(self, count: int | None = None, split: str = "test") -> tuple[list[str], list[list[str]]]:
-        """Returns texts of a split and the targets of each text.
-
-        With `count`, it returns that many texts, evenly spaced in the file's order.
-        """
+        """Returns texts of a split, or `count` of them evenly spaced, and the targets of each text."""
         targets: dict[str, list[str]] = {}
         for text, target in self.pairs(split):
             targets.setdefault(text, []).append(target)
@@ -272,10 +266,7 @@ def clean(text: str) -> str:
 
 
 def train_bpe(texts: Iterable[str], vocabulary: int) -> Tokenizer:
-    """Trains a byte-level BPE tokenizer on these texts.
-
-    The first word of a text gets a leading space, like the other words.
-    """
+    """Trains byte-level BPE on these texts; the first word of a text gets a leading space, like the others."""
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.ByteLevel()

@@ -26,10 +26,7 @@ def bleu(texts: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[flo
 
 
 def _streams(references: Sequence[Sequence[str]]) -> Any:
-    """Returns a list with the first reference of each text, a list with the second, ..., in sacrebleu's format.
-
-    A missing reference is None.
-    """
+    """Returns the first references, the second, ..., in sacrebleu's format: None for a missing one."""
     return [[targets[i] if i < len(targets) else None for targets in references]
             for i in range(max(map(len, references)))]
 
@@ -59,10 +56,7 @@ def mean_of(scores: Mapping[str, Sequence[float]]) -> dict[str, float]:
 
 
 def rouge_of_texts(texts: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, list[float]]:
-    """Returns ROUGE-1, -2 and -L F1 of each text in percent, in lower case without stemming (Lin 2004).
-
-    Of several references for a text, the best score counts.
-    """
+    """Returns ROUGE-1, -2, -L F1 in percent against the best reference, without stemming (Lin 2004)."""
     scorer = rouge_scorer()
     scores = [scorer.score_multi(targets, text) for text, targets in zip(texts, references, strict=True)]
     return {name: [100 * score[name].fmeasure for score in scores] for name in ROUGE}

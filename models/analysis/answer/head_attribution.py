@@ -104,10 +104,7 @@ def attribution_of(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), token:
 
 
 def token_id(lab: Lab, token: str | int, logits: torch.Tensor | None = None) -> int:
-    """Returns the id of a token, given as an id or a string; among several ids with this string, the most probable.
-
-    Raises ValueError if the model has no such token.
-    """
+    """Returns a token's id from an id or a string, of several the most probable; raises InputError if there is none."""
     labels = lab.task.labels
     if isinstance(token, int):
         if 0 <= token < len(labels):

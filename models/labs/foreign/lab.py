@@ -36,10 +36,7 @@ class ForeignLab(Answering, HasStates, ReadsPictures):
 
     @property
     def layer_types(self) -> tuple[tuple[str, bool], ...]:
-        """The (type, has attention maps) of every layer, with the config's name of the type.
-
-        Empty if all layers have attention maps.
-        """
+        """The (type in the config, has attention maps) of every layer; empty if all layers have attention maps."""
         types = getattr(text_config(self.task.config), "layer_types", None) or ()
         return tuple((name, name not in NO_SOFTMAX) for name in types) if NO_SOFTMAX.intersection(types) else ()
 
@@ -70,10 +67,7 @@ class ForeignLab(Answering, HasStates, ReadsPictures):
 
     @functools.cached_property
     def identity(self) -> str:
-        """The model's name and a number of this object.
-
-        The number is necessary because a folder can change, and because visitors compute different matrices.
-        """
+        """The name and a number of this object: a folder can change, and visitors compute different matrices."""
         return f"{self.name} {next(_numbers)}"
 
     @functools.cached_property
@@ -212,12 +206,7 @@ class ForeignLab(Answering, HasStates, ReadsPictures):
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:
-        """Yields the tokens of a continuation, with a full pass per token.
-
-        Therefore constant heads and gates have the same effect as in `run`.
-
-        The output of an encoder-decoder is always greedy.
-        """
+        """Yields the tokens of a continuation, with a full pass per token; an encoder-decoder is always greedy."""
         self.check(plan)
         if isinstance(self.task, Seq2SeqReader):
             steps = writing.write(self, self.task, prompt, plan, count)

@@ -193,10 +193,7 @@ def family(name: str) -> list[str]:
 
 
 def entry(name: str) -> ModelInfo:
-    """Returns the catalogue entry of a model on this machine, from its config.
-
-    Raises ForeignError if the model is not on this machine.
-    """
+    """Returns the entry of a model on this machine, from its config; raises ForeignError if it is not here."""
     lab = cached(name)
     if lab is not None:
         return ModelInfo(name, lab.task, lab.kinds, lab.trained_length, lab.limit)

@@ -37,10 +37,7 @@ class Site:
 
 def cut(config: Any, state: Mapping[str, Tensor], sites: Sequence[Site],
         gates: Mapping[tuple[str, int], Tensor]) -> tuple[Any, dict[str, Tensor], int] | None:
-    """Returns a config with fewer heads, the weights, and the number of removed heads; None if no head can be removed.
-
-    The result is not checked here: the caller compares the resulting model with the original model.
-    """
+    """Returns a smaller config, weights and number of removed heads, for the caller to compare; or None."""
     smaller = copy.deepcopy(config)
     text = smaller.get_text_config()
     count = next((name for name in HEAD_COUNTS if getattr(text, name, None)), None)
@@ -66,10 +63,7 @@ def cut(config: Any, state: Mapping[str, Tensor], sites: Sequence[Site],
 
 def _kept(sites: Sequence[Site], gates: Mapping[tuple[str, int], Tensor], groups: int,
           shares_bias: bool) -> list[Tensor]:
-    """Returns the heads that are kept in each layer.
-
-    All layers keep the same number of heads, and all key-value heads the same number of query heads.
-    """
+    """Returns the kept heads of each layer, equally many in every layer and for every key-value head."""
     tied: dict[Any, Tensor] = {}  # layers that must keep the same heads -> True for each open head, (G, H/G)
     keys = [site.kind if shares_bias and site.kind != "cross" else (site.kind, site.layer) for site in sites]
     for key, site in zip(keys, sites, strict=True):

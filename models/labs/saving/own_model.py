@@ -55,10 +55,7 @@ NAMES = {  # name in Transformer -> name in ArceeForCausalLM; {} is the number o
 
 
 def savable(lab: Lab) -> StackLab:
-    """Returns the model if an architecture of transformers computes exactly the same.
-
-    Raises StructureError with the reason otherwise.
-    """
+    """Returns the model if transformers has an equal architecture; raises StructureError with the reason otherwise."""
     if not isinstance(lab, StackLab):
         raise StructureError(message("transformers has no equal encoder-decoder"))
     if lab.model.config.attention != "softmax":
@@ -99,10 +96,7 @@ def _config(config: Config) -> Any:
 
 @torch.no_grad()
 def _weights(state: dict[str, Tensor], config: Config, plan: HeadPlan) -> dict[str, Tensor]:
-    """Returns the weights under transformers' names.
-
-    The gates are multiplied into W_O, and the factor on the logits into the language-model head.
-    """
+    """Returns weights under transformers' names; gates are in W_O, the factor on logits in the language-model head."""
     weights = {"lm_head.weight": state["embedding.weight"] * config.output_scale}
     for ours, theirs in NAMES.items():
         for layer in range(config.layers if "{}" in ours else 1):

@@ -46,8 +46,5 @@ def kinds_of(config: Config) -> tuple[Kind, ...]:
 
 
 def encoder_type(attention: str) -> str:
-    """Returns the encoder's attention type for a decoder of this attention type.
-
-    It is softmax for a selective decoder, because the selective mask F needs a causal mask; else the decoder's type.
-    """
+    """Returns the encoder's type: the decoder's, or softmax if it is selective, because F needs a causal mask."""
     return "softmax" if TYPES[attention].selects else attention

@@ -105,10 +105,7 @@ NO_INTERVENTION = Intervention()
 
 def intervention_of(plan: HeadPlan, kind: str, layer: int, heads: int,
                     source: Mapping[tuple[str, int], Values]) -> Intervention:
-    """Returns a plan's constant heads, gates and patches in one layer, without constant patterns and factor.
-
-    `source` is (block, layer) -> values of the second prompt; empty without one.
-    """
+    """Returns a layer's constant heads, gates and patches; `source` is (block, layer) -> second prompt's values."""
     states = [plan.state(kind, layer, head) for head in range(heads)]
     constant, gates = [state.constant for state in states], [state.gate for state in states]
     values = source.get((kind, layer))
@@ -128,10 +125,7 @@ def with_baseline(intervention: Intervention, factor: Tensor) -> Intervention:
 
 
 def intervene(weights: Tensor, intervention: Intervention) -> Tensor:
-    """Returns the patterns (B, H, N, M) after the plan.
-
-    The order is constant, patch, gate; the gate multiplies the outputs, see `gated`.
-    """
+    """Returns the patterns (B, H, N, M) after constants, then patches; `gated` applies the gates."""
     if intervention.constant is not None:
         if intervention.share is not None:
             weights = weights + intervention.share * (intervention.constant - weights)
@@ -141,10 +135,7 @@ def intervene(weights: Tensor, intervention: Intervention) -> Tensor:
 
 
 def gated(outputs: Tensor, intervention: Intervention) -> Tensor:
-    """Returns the patched outputs (B, H, N, D) times their gates.
-
-    MultiHead = Concat(g_h · head_h) W_O (Voita et al. 2019).
-    """
+    """Returns the patched outputs (B, H, N, D) times gates: Concat(g_h · head_h) W_O (Voita et al. 2019)."""
     if intervention.patch is not None:
         outputs = intervention.patch.output(outputs)
     return outputs if intervention.gate is None else outputs * intervention.gate
@@ -191,10 +182,7 @@ class Source(nn.Module):
         self.heads = config.heads
 
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
-        """Returns scores (B or 1, H, N, M) of x (B, N, C), as a new tensor that the caller may overwrite.
-
-        `factor` multiplies q·k / sqrt(D) only.
-        """
+        """Returns new scores (B or 1, H, N, M) of x (B, N, C); `factor` multiplies q·k / sqrt(D) only."""
         raise NotImplementedError
 
 
@@ -282,9 +270,7 @@ class SelfAttention(nn.Module):
         return policy_factor(scale, n, self.causal, self.trained_length)
 
     def normalise(self, scores: Tensor, keys: Keys = OWN) -> tuple[Tensor, Tensor | None]:
-        """Converts scores to the pattern (B, H, N, M) and the selective mask F (B, N, M), None for a type without a
-        mask.
-        """
+        """Returns the pattern (B, H, N, M) of scores, and the selective mask F (B, N, M) or None."""
         return scores.softmax(dim=-1), None
 
     def log_normaliser(self, scores: Tensor) -> Tensor:
@@ -292,10 +278,7 @@ class SelfAttention(nn.Module):
         return scores.logsumexp(dim=-1)
 
     def gates(self, x: Tensor) -> Tensor | None:
-        """Returns the gates (B, H, N) that the attention type computes; None if it has none.
-
-        These gates are applied before the gates of a plan.
-        """
+        """Returns the type's computed gates (B, H, N), applied before those of a plan; None if it has none."""
         return None
 
     def values(self, x: Tensor) -> Tensor:

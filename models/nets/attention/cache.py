@@ -76,20 +76,14 @@ class EvictingCache(Cache):
         return positions.argmin(1) + 1
 
     def accumulate(self, scores: Tensor) -> None:
-        """Adds relu(`scores`) to F, where `scores` (B, S) are head 0's scores of the newest query.
-
-        F of the query's own key and of the first token do not change.
-        """
+        """Adds relu of head 0's scores (B, S) of the newest query to F, except at its own key and the first token."""
         selected = scores.relu()
         selected[:, 0] = 0.0
         selected[self._texts, self._slot] = 0.0
         self.mask = self.mask + selected
 
     def columns(self, constant: Tensor, keys: int) -> Tensor:
-        """Returns the constant patterns (B, H, 1, S) of one query, cut to the cached keys of each text.
-
-        If keys were evicted, rows are divided by their sums, so that they sum to 1.
-        """
+        """Returns constant patterns (B, H, 1, S) cut to the cached keys; after an eviction rows sum to 1 again."""
         rows = constant[:, 0][:, self.positions].transpose(0, 1)
         if self.positions.shape[1] < self.read:
             rows = rows / rows.sum(-1, keepdim=True).clamp_min(1e-9)

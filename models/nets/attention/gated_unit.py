@@ -89,10 +89,7 @@ class GauRelu2(GatedUnit):
         return functional.relu(scores).square(), None
 
     def log_normaliser(self, scores: Tensor) -> Tensor:
-        """Returns ln of the row sum.
-
-        This type does not divide by the row sum, so a row sums to 1 only if the result is 0.
-        """
+        """Returns ln of the row sum, by which this type does not divide."""
         return functional.relu(scores).square().sum(-1).clamp_min(1e-9).log()
 
 

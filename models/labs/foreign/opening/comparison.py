@@ -176,10 +176,7 @@ def _survey(model: Any, tried: Probe) -> tuple[_Survey, Tensor]:
 
 
 def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str, own_form: bool) -> Kind:
-    """Returns the attention block with its measured numbers of layers and heads and its measured causality.
-
-    Raises ForeignError unless our maps equal the maps of transformers.
-    """
+    """Returns the block with measured layers, heads and causality; raises ForeignError if maps differ."""
     if not maps:
         raise refuse("no softmax layer", kind=model_type)
     heads = sorted({len(pattern) for pattern in maps})
@@ -219,10 +216,7 @@ def answer_of(result: Any) -> Tensor:
 
 
 def _ids(reader: TextReader, vocabulary: int, length: int) -> Tensor:
-    """Returns token ids (1, length) that are spread over the vocabulary.
-
-    Padding is left out, because it would change positions in some models.
-    """
+    """Returns ids (1, length) spread over the vocabulary, without padding, which changes positions in some models."""
     ids = (torch.arange(length) * 7919 + 3) % vocabulary
     padding = getattr(reader.config, "pad_token_id", None)
     return ids[None] if padding is None else torch.where(ids == padding, (ids + 1) % vocabulary, ids)[None]

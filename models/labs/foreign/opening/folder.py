@@ -64,10 +64,7 @@ def whole_weights(files: list[Path], model: Any, pruned: Pruned, heads: int) -> 
 
 
 def _filled(tensor: Tensor, shape: torch.Size, cut: frozenset[int], heads: int, hidden: int) -> Tensor:
-    """Returns the tensor in the unpruned shape, with zeros for the pruned heads.
-
-    A dimension may contain queries, keys and values one after another, as in GPT-2.
-    """
+    """Returns the unpruned tensor with zeros for the pruned heads; a dimension may hold q, k and v, as in GPT-2."""
     for dim, size in enumerate(shape):
         if tensor.shape[dim] == size:
             continue

@@ -151,10 +151,7 @@ def estimate(name: str) -> Estimate:
 
 
 def _memory(info: Any, config: Any, size: int) -> int:
-    """Returns the memory of the weights in float32, in bytes.
-
-    It is computed from the number of weights if the Hub reports it, else from the size of the files.
-    """
+    """Returns the bytes of the weights in float32, from their number if the Hub reports it, else from the files."""
     total = getattr(getattr(info, "safetensors", None), "total", None)
     if total:
         return int(total) * BYTES_A_WEIGHT

@@ -83,10 +83,7 @@ class TextReader(Reader):
         return texts.encode(self.tokenizer, text)
 
     def prompt(self, encoded: Encoded, targets: Sequence[int], text: str, limit: int) -> Prompt:
-        """Returns the Prompt of a text of any length.
-
-        Tokens of the text over the limit are left out; tokens that the tokenizer added are kept.
-        """
+        """Returns the Prompt of a text; tokens over the limit are left out, those that the tokenizer added are kept."""
         first, last = encoded.body
         if first == last:
             raise InputError(message("Type a text"), 0, len(text))
@@ -238,10 +235,7 @@ class MaskedReader(HidesWords, TextReader):
                        hint=prompt.hint or self.brackets_hint(hidden))
 
     def _cut_out(self, marked: Marked) -> tuple[Marked, dict[int, int]]:
-        """Replaces hidden text that shares a token with visible text by mask tokens.
-
-        For example, BERT reads `2[½]` as one token, of which only the ½ is hidden.
-        """
+        """Masks hidden text that shares a token with visible text, such as the ½ of `2[½]` in BERT."""
         mask = self.tokenizer.mask_token or ""
         encoded = self.encode(marked.plain)
         shared = {span for i in range(*encoded.body) for span in marked.split_by(encoded.starts[i], encoded.stops[i])}

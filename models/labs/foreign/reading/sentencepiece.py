@@ -62,10 +62,7 @@ class SplitTokenizer:
         return max(self._pieces) + 1
 
     def __call__(self, text: str, **_: Any) -> dict[str, list[Any]]:
-        """Returns the token ids of a text and the character range of each token.
-
-        The language token is added before the text, and `</s>` after it.
-        """
+        """Returns token ids and character ranges; a language token is in front of the text, `</s>` behind it."""
         code = None if self.src_lang else CODE.match(text)
         start = code.end() if code else 0
         encoding = self.backend_tokenizer.encode(text[start:], add_special_tokens=False)

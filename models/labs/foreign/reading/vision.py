@@ -87,10 +87,7 @@ class PictureReader(TextReader):
                              size=self.size, patches=self.patches, before=len(self.before), seen=png.getvalue())
 
     def _cut(self, picture: Image.Image) -> Image.Image:
-        """Returns the picture in the model's input size.
-
-        It is cropped to its centre if the model was trained on centre crops, else resized.
-        """
+        """Returns the picture in the model's size: its centre if the model was trained on crops, else resized."""
         settings = self._preprocessor
         resample = Image.Resampling(settings.get("resample", Image.Resampling.BILINEAR))
         if settings.get("do_center_crop") or "shortest_edge" in (settings.get("size") or {}):
@@ -130,10 +127,7 @@ def tokens_before(config: Any) -> tuple[str, ...]:
 
 
 def open_picture(data: bytes) -> Image.Image:
-    """Returns an RGB picture, rotated as its metadata specifies.
-
-    The number of pixels is read from the header before any pixel is decoded.
-    """
+    """Returns the picture as RGB, rotated by its metadata; the header is checked before any pixel is decoded."""
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
             width, height = picture.size

@@ -100,10 +100,7 @@ class ForwardPass:
         return seen.log() / math.log(self._base)
 
     def keep(self, query: Tensor, key: Tensor, scaling: float, mask: Tensor | None) -> None:
-        """Keeps queries (B, H, N, D) and keys (B, H, M, D) of the running layer for its record.
-
-        `mask` is the tensor that is added to the scores, or None.
-        """
+        """Keeps queries (B, H, N, D) and keys (B, H, M, D) of the running layer; `mask` is added to the scores."""
         if self._sink is not None:
             factor = self.factor(key.transpose(2, 3), mask)
             self._vectors = query[0], key[0], scaling * (torch.ones(1, 1, 1) if factor is None else factor[-1])
@@ -187,10 +184,7 @@ def complete_with(module: nn.Module, scores: Tensor, mix: Callable[[Tensor], Ten
 
 
 def _softmax_with(sink: Tensor, scores: Tensor) -> Tensor:
-    """Returns the softmax over the keys and a sink, without the sink's column.
-
-    The operations and their order are those of gpt-oss.
-    """
+    """Returns the softmax over keys and sink, without the sink's column, by the operations of gpt-oss."""
     every = torch.cat([scores, sink.reshape(1, -1, 1, 1).expand(*scores.shape[:-1], 1)], dim=-1)
     return (every - every.max(dim=-1, keepdim=True).values).softmax(dim=-1)[..., :-1]
 

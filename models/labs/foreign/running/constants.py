@@ -89,10 +89,7 @@ def _add(lab: ForeignLab, prompt: Prompt, sums: dict[str, Tensor], counts: dict[
 
 
 def passages(text: str, most: int = 256) -> list[str]:
-    """Returns the first `most` paragraphs of a text, over which constant matrices are averaged.
-
-    A text without paragraphs is split into lines. Empty paragraphs and lines are left out.
-    """
+    """Returns the first `most` paragraphs that are not empty; lines of a text without paragraphs."""
     parts = unix_lines(text).split("\n\n")
     if len(parts) == 1:
         parts = text.splitlines()

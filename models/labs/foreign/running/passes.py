@@ -113,10 +113,7 @@ class PassLab(Lab):
         return None if matrix is None else matrix.numpy()
 
     def _constant(self, kind: str, layer: int, queries: int, keys: int, prompt: Prompt | None) -> Tensor | None:
-        """Returns constant patterns (H, queries, keys) for a text of this size.
-
-        With `prompt`, the patterns are those for the prompt, which may be a pair of texts.
-        """
+        """Returns constant patterns (H, queries, keys); a `prompt` can be a pair of texts."""
         if self.constant is None:
             return None
         block = self.kind(kind)
@@ -141,10 +138,7 @@ class PassLab(Lab):
 
     def source_values(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan,
                       module: nn.Module | None = None) -> dict[tuple[str, int], Values]:
-        """Runs a pass over the second prompt with the same decoder tokens, and returns (block, layer) -> values.
-
-        The result is empty for a plan without patches.
-        """
+        """Runs the second prompt with the same decoder tokens: (block, layer) -> values; empty without patches."""
         source = prompt.source_for(plan)
         if source is None:
             return {}
@@ -200,10 +194,7 @@ class FullRecorder:
             stored[kind][layer].copy_(part)
 
     def of(self, name: str) -> dict[str, ndarray]:
-        """Returns block -> array (L, ...) of `scores`, `live`, `weights` or `norms`.
-
-        If the plan changes no pattern, `weights` and `live` are the same.
-        """
+        """Returns block -> array (L, ...) of `scores`, `live`, `weights` (`live` without constants) or `norms`."""
         if name not in self._held:
             return self.of("live")
         if name not in self._arrays:

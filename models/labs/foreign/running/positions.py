@@ -30,10 +30,7 @@ class BodyOutput:
         self._output: Any = None
 
     def of(self, run: Any) -> Any:
-        """Returns the body's output with the hidden states of `positions` only.
-
-        `run` runs the body; it is called once, and its result is stored.
-        """
+        """Returns the body's output at `positions` only; `run` runs the body once, and its result is stored."""
         if self._output is None:
             self._output = run()
         hidden: Tensor = self._output.last_hidden_state
