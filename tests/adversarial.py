@@ -74,8 +74,7 @@ params = st.fixed_dictionaries({}, optional={
 
 
 def sane(state: LabState) -> None:
-    """Asserts that the link of a state opens the same state again. Exceptions are texts that are too long for a link,
-    and lone surrogates."""
+    """Asserts that the link of a state opens it again; not for texts too long for a link and lone surrogates."""
     from urllib.parse import parse_qsl
 
     again, problems = read_query(dict(parse_qsl(query_of(state), keep_blank_values=True)))
@@ -133,8 +132,7 @@ HANDLERS = (events.on_toolbar, head_events.on_heads, on_lab)
 
 
 def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any], None]:
-    """Wraps a check so that it runs in a session without Streamlit. After the check it asserts that the state of the
-    session is valid."""
+    """Runs a check in a session without Streamlit, and asserts that the state of the session is valid after it."""
     def checked(case: Any) -> None:
         start = LabState("stories-softmax", "The cat [sat].", compared=("stories-log-n",))
         state: dict[Any, Any] = {}
@@ -160,8 +158,7 @@ def check_events(state: dict[Any, Any], case: list[tuple[int, Any]]) -> None:
 
 @cache
 def scratch() -> Path:
-    """Returns a temporary folder for the files of one model, with the same path as in the repository:
-    models/checkpoints/NAME."""
+    """Returns a temporary folder for one model's files, with the path of the repository: models/checkpoints/NAME."""
     return Path(tempfile.mkdtemp()) / "models" / "checkpoints"
 
 
@@ -208,8 +205,7 @@ def check_page(link: dict[str, str]) -> None:
 
 @dataclass(frozen=True)
 class Attack:
-    """The strategy that generates the cases of an attack, and the check of one case. A slow attack has fewer cases per
-    batch."""
+    """Generates the cases of an attack and checks one case. A slow attack has fewer cases per batch."""
 
     cases: st.SearchStrategy[Any]
     check: Callable[[Any], None]

@@ -114,8 +114,7 @@ def wait(process: subprocess.Popen, url: str, log: Path, seconds: float = START_
 
 
 def chromium(playwright: Playwright) -> Browser:
-    """Returns a headless Chromium, which must be installed on the machine. Debian's headless shell comes first: a page
-    costs half of the processor time, because no window is drawn around it."""
+    """Returns a headless Chromium; Debian's shell comes first, which draws no window at half of the time."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)), None)
     if path is None:

@@ -14,9 +14,7 @@ CONSTANT_ANSWER = 0.01
 
 
 def made(drop: float = 0.05, learned: float = 0.0, name: str = "masked-softmax", base: float = 0.8) -> dict[str, Any]:
-    """Returns the content of a file of results. With all heads constant every task loses the fraction `drop` of its
-    score, and with half of the heads half of it. At 1/8 of the heads a random order loses `learned` more than the
-    learned order. With all heads pruned half of `base` is lost, so that every task counts."""
+    """Returns results: with all heads constant a task loses `drop` of its score, half of it with half of the heads."""
     loss_at = dict(zip(COUNTS, (0.0, drop / 2, drop * 0.8, drop * 0.9, drop), strict=True))
     scores: dict[str, Any] = {}
     for count, lost in loss_at.items():

@@ -32,8 +32,7 @@ def still(page: Page) -> None:
 
 
 def lesson(page: Page, address: str, key: str, count: int) -> Iterator[tuple[bytes, int]]:
-    """Performs the first `count` steps of a lesson. Yields (picture, duration of the frame in ms) before and after each
-    action."""
+    """Performs steps of a lesson; yields (picture, milliseconds of the frame) before and after each action."""
     page.goto(f"{address}/?lesson={key}.1")
     for number, step in enumerate(lesson_files.lesson(key).steps[:count], 1):
         at(page, Place(key, number))
@@ -63,7 +62,6 @@ def opening(page: Page, address: str) -> Iterator[tuple[bytes, int]]:
 
 
 def write_animation(frames: list[tuple[bytes, int]]) -> None:
-    """Writes the pictures as one animated WebP that runs in a loop."""
     pictures = [Image.open(io.BytesIO(data)).convert("RGB").resize(SHRUNK, Image.Resampling.LANCZOS)
                 for data, _time in frames]
     pictures[0].save(ROOT / "assets" / "first-lesson.webp", save_all=True, append_images=pictures[1:], loop=0,

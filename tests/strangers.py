@@ -283,8 +283,7 @@ def site(root: Path, balanced: bool) -> Iterator[tuple[str, list[int]]]:
 
 
 def measure(name: str, root: Path = ROOT, balanced: bool = False) -> dict[str, Any]:
-    """Runs one attack on a new host. Returns the neighbour's response times before and during the attack, and the
-    memory, threads and descriptors that were not freed."""
+    """Runs an attack on a new host: the neighbour's times before and during it, and what was not freed."""
     with site(root, balanced) as (address, processes):
         asyncio.run(load_models(address))
         asyncio.run(beside(address, None))  # a first run fills the caches

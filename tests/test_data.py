@@ -17,8 +17,7 @@ MEGABYTES = 26  # size limit of the data folder, because many people clone the r
 
 
 def sums(source: str) -> dict[str, list[str]]:
-    """Reads SOURCE.txt and returns file -> SHA-256 digests. The first digest is that of the stored file. A compressed
-    file also has the digest of the uncompressed content."""
+    """Returns file -> digests of SOURCE.txt: of the stored file, and of the content if it is compressed."""
     found: dict[str, list[str]] = {}
     name = ""
     for line in source.partition("\nFiles (sha256")[2].splitlines()[1:]:

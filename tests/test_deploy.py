@@ -78,8 +78,7 @@ BALANCER = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")  # th
 
 
 class Stand(ThreadingHTTPServer):
-    """A fake replica, which responds to the health check after `late` seconds. Any other response continues until the
-    replica stops."""
+    """A fake replica: its health check takes `late` seconds, other responses last until the replica stops."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), self.Answer)
@@ -207,8 +206,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_f
 
 
 class Site:
-    """A supervisor with fake replicas, which respond with their generation number. HAProxy is real where it is
-    installed, and otherwise simulated."""
+    """A supervisor of fake replicas that answer with their generation; without HAProxy a substitute."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.port, *ports = free_ports(3)

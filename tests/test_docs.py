@@ -79,7 +79,6 @@ def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
 
 
 def test_the_studies_list_what_would_decide_each_open_statement():
-    """docs/studies.md names exactly the statements that are open or not measured yet."""
     page = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
     section = page.split("## What would decide")[1].split("\n## ")[0]
     named = [key for line in section.splitlines() if line.startswith("| `") for key in
@@ -100,8 +99,7 @@ def test_every_make_target_that_is_named_exists():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_file_that_is_named_exists(page: str):
-    """A path in backticks, in a link or in a list of folders exists, relative to the root or to the page. A bare file
-    name can be in any folder."""
+    """Paths are relative to the root or to the page; a bare file name can be in any folder."""
     text = PAGES[page]
     named = [*re.findall(rf"`((?:{'|'.join(OURS)})/[\w./*-]*)`", text),
              *re.findall(r"`([\w.-]+\.(?:py|md|txt|toml|js|css))`", text), *re.findall(r"\]\(((?!http)[^)]+)\)", text),
@@ -115,7 +113,6 @@ def test_every_file_that_is_named_exists(page: str):
 
 
 def test_the_map_has_every_folder():
-    """CONTRIBUTING.md lists every folder of app/ and models/ with the purpose of the folder."""
     the_map = CONTRIBUTING[CONTRIBUTING.index("## Map"):CONTRIBUTING.index("## How to add")]
     for place in ("app", "models"):
         for folder in (path.parent for path in (ROOT / place).glob("*/__init__.py")):
@@ -135,8 +132,7 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 def test_every_command_that_is_named_exists():
-    """The module of each command can be run, and accepts the options of the command. Models named in a command have a
-    recipe."""
+    """It accepts the options, and the models that it names have a recipe."""
     named = sorted(set(commands()))
     modules = {command.split()[0] for _, command in named}
     assert {"models.training", "models.training.evaluate", "models.training.sweeps", "studies.corpus.lengths",
@@ -219,8 +215,7 @@ def test_the_links_to_try_open():
 
 
 def test_requirements_are_pinned():
-    """No line has a URL or a build for a single system; uvloop does not exist for Windows, and the app runs without it.
-    """
+    """No URL, no build of one system, and no uvloop, which does not exist for Windows."""
     line_of_every_system = r'(?!uvloop)[\w.-]+==[\w.]+|uvloop==[\w.]+; sys_platform != "win32"'
     for file in ("requirements.txt", "requirements-test.txt", "requirements-test-alone.txt"):
         lines = [line for line in (ROOT / file).read_text().splitlines() if line and not line.startswith(("#", "--"))]

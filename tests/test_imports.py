@@ -15,8 +15,7 @@ from tools import import_graph
 
 @pytest.mark.parametrize("graph_of", [import_graph.module_graph, import_graph.package_graph])
 def test_there_is_no_import_cycle(graph_of: Callable[[Path], import_graph.Graph]):
-    """Neither modules nor packages import each other in a circle. Imports at module level, inside functions and under
-    TYPE_CHECKING all count."""
+    """Imports at module level, inside functions and under TYPE_CHECKING all count."""
     assert import_graph.cycle(graph_of(ROOT)) == []
 
 
@@ -33,8 +32,7 @@ def test_test_modules_have_distinct_names():
 
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
-    """Returns a checkout with an import cycle and with a violation of one rule of the table. The cycle consists of an
-    ordinary import, one inside a function, and one for types only."""
+    """Returns a checkout that breaks one rule of the table and has a cycle: a plain, a local and a type import."""
     for name, code in {
         "models/__init__": "",
         "models/early": "from models import late",
@@ -68,8 +66,7 @@ def test_the_table_is_checked(toy: Path):
      {"streamlit", "transformers", "huggingface_hub", "x_transformers", "flash_pytorch",
       "sympy", "torch._dynamo", "torch._inductor"})])  # torch's compiler takes 66 MB and 1.5 s
 def test_light_modules_load_no_heavy_library(code: str, absent: set[str]):
-    """Links, undo and catalogues need neither torch nor numpy: `import models.kind` took 4.5 s when it imported torch.
-    Our own models need no library of other models."""
+    """`import models.kind` took 4.5 s when it imported torch."""
     code = f"import sys; {code}; print(sorted({absent} & {{*sys.modules}}))"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

@@ -58,7 +58,6 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the interpreter of an environment with the wheel and no extra."""
     return with_wheel(tmp_path_factory.mktemp("alone"), wheel, "")
 
 

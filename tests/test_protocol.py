@@ -43,7 +43,6 @@ def test_every_step_can_be_sent(step: Step):
 
 
 def test_a_continuation_is_not_stepped_twice_at_once(monkeypatch):
-    """Two script threads of one session can advance the same continuation without an error in its generator."""
     def steps() -> Iterator[str]:
         for number in range(3):
             time.sleep(0.02)

@@ -48,7 +48,6 @@ def copied(folder: Path, changed: set[str]) -> None:
 
 
 def follow(folder: Path, files: Mapping[str, str | Change], *written: str) -> None:
-    """Writes the new files of a recipe and changes existing files."""
     copied(folder, {name.split("/")[0] for name in files} | set(written))
     for name, change in files.items():
         path = folder / name
@@ -220,7 +219,6 @@ def page() -> None:
 
 
 def test_a_page(tmp_path: Path):
-    """The page opens by its link."""
     assert len(PAGE) == PROMISED["A page"]
     follow(tmp_path, PAGE)
     code = ('from streamlit.testing.v1 import AppTest; app = AppTest.from_file("app/main.py", default_timeout=60); '
@@ -289,7 +287,6 @@ margin = 1
 
 
 def test_a_claim(tmp_path: Path):
-    """The verdicts include the toy claim."""
     assert len(CLAIM) == PROMISED["A claim"]
     follow(tmp_path, CLAIM)
     code = ("from studies.claims.evidence import Evidence; from studies.claims.judge import judge_claim; "

@@ -38,7 +38,6 @@ def state_of(opens: Mapping[str, str], fact: Fact) -> LabState:
 
 @functools.lru_cache(64)
 def run(state: LabState) -> Trace:
-    """Returns the trace of the forward pass for this state."""
     return models.run(models.load(state.model), state.text, state.plan, source=state.source or None)
 
 
@@ -53,8 +52,7 @@ def _probability(state: LabState, fact: Fact) -> float:
 
 
 def _weight(state: LabState, fact: Fact) -> float:
-    """Returns an attention weight from token `query` to token `key`, both counted from 0. It is that of the head
-    `head`, or the mean over the layer's heads if no head is named."""
+    """Returns the weight from token `query` to `key`, both from 0, of a head, or the mean over the layer's heads."""
     maps = run(state).weights[fact.get("kind", "self")][fact["layer"]]
     row = maps.mean(0) if "head" not in fact else maps[fact["head"]]
     return float(row[fact["query"], fact["key"]])
@@ -68,8 +66,7 @@ def _offset(state: LabState, fact: Fact) -> float:
 
 
 def _moves(state: LabState, fact: Fact) -> float:
-    """Returns the largest change of any weight of the head if the text is replaced by `to`. Both texts have the same
-    number of tokens."""
+    """Returns the largest change of a weight of the head if the text is replaced by `to`, of equally many tokens."""
     one, two = (run(each).weights["self"][fact["layer"], fact["head"]] for each in (state, _other(state, fact)))
     return float(numpy.abs(one - two).max())
 
@@ -81,7 +78,6 @@ def _row_moves(state: LabState, fact: Fact) -> numpy.ndarray:
 
 
 def _other(state: LabState, fact: Fact) -> LabState:
-    """Returns the same state with the text `to`."""
     return replace(state, text=fact["to"]["text"])
 
 
@@ -93,16 +89,14 @@ def _heads_at_offset(state: LabState, fact: Fact) -> int:
 
 
 def _least_by_head(state: LabState, fact: Fact) -> float:
-    """Returns the lowest probability of the answer `of` over all plans that modify a single head. `state` is the
-    modification: c for a constant head, g0 for a pruned head."""
+    """Returns the lowest probability of the answer over plans with one head constant (c) or pruned (g0)."""
     layers, heads = models.load(state.model).shape["self"]
     plans = [HeadPlan.parse(f"self-{layer}.{head}{fact['state']}") for layer in range(layers) for head in range(heads)]
     return min(_probability(replace(state, plan=plan), fact) for plan in plans)
 
 
 def _translations_kept(state: LabState, fact: Fact) -> int:
-    """Returns the number of heads in the block `kind` that can be pruned one at a time without changing the
-    translation."""
+    """Returns the number of heads of `kind` that can be pruned alone without changing the translation."""
     layers, heads = models.load(state.model).shape[fact["kind"]]
     plans = [HeadPlan().gate(fact["kind"], layer, head, 0.0) for layer in range(layers) for head in range(heads)]
     return sum(run(replace(state, plan=plan)).written == run(state).written for plan in plans)
@@ -125,8 +119,7 @@ def _lens(state: LabState) -> models.LogitLens:
 
 @functools.lru_cache(16)
 def _contributions(state: LabState) -> dict[str, float]:
-    """Returns what each part adds to the logit of the answer: heads of `self` by `layer.head`, then MLPs and embedding.
-    """
+    """Returns what each part adds to the answer's logit: heads of `self` by `layer.head`, MLPs, embedding."""
     found = models.head_attribution(models.load(state.model), state.text, state.plan)
     heads = {f"{layer}.{head}": float(value) for (layer, head), value in numpy.ndenumerate(found.heads["self"])}
     return heads | dict(found.rest)
@@ -168,7 +161,6 @@ def _card(state: LabState, fact: Fact) -> Any:
 
 @functools.lru_cache(8)
 def _recorded(state: LabState) -> list[SimpleNamespace]:
-    """Returns the moments of the recorded training of this state."""
     assert state.training.recipe is not None
     return [unpacked(moment) for moment in recording(state.training.recipe) or []]
 
@@ -231,8 +223,7 @@ MEASURES: dict[str, Callable[[LabState, Fact], Any]] = {
 
 
 def check(step: Step, fact: Fact) -> str:
-    """Returns "" if the fact holds, and otherwise a message with the lesson's claim, the measured and the expected
-    value."""
+    """Returns "" if the fact holds, else a message with the claim and the measured and expected values."""
     value = MEASURES[fact["measure"]](state_of(step.opens, fact), fact)
     expected = {name: fact[name] for name in ("is", "at least", "at most") if name in fact}
     assert expected, f"{fact} expects nothing"

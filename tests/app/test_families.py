@@ -90,8 +90,7 @@ def test_under_one_point_there_is_no_difference():
 
 
 def test_compared_models_of_different_shapes_share_the_common_heads():
-    """Each model applies the part of the plan for the heads that it has. A model of gated attention units has 8 layers
-    of one head. The other models have 4 layers of 8 heads."""
+    """A model of gated attention units has 8 layers of one head, the other models have 4 layers of 8 heads."""
     plan = HeadPlan.parse("self-1.5c-6.0g0_scale-length")
     blocks, units = second.readable(compared("The [cat] sat.", "masked-softmax", "masked-gau-relu2", plan=plan))
     assert blocks.state.plan == HeadPlan.parse("self-1.5c") and units.state.plan.state("self", 6, 0).gate == 0

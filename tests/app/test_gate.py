@@ -118,8 +118,7 @@ def test_without_names_every_name_is_known_but_none_that_is_no_name():
     (f"{socket.gethostname()}:8501", True), ("named.test", True), ("evil.example:8501", False),
     ("localhost.evil.example", False), ("127.0.0.1.evil.example", False), ("[::1].evil.example", False)])
 def test_a_persons_own_machine_answers_to_its_own_names(host: str, known: bool):
-    """The local app accepts only this machine's names and addresses as Host and Origin. In DNS rebinding, another
-    site's name resolves to this machine, and the site sends this name in both headers."""
+    """In DNS rebinding, another site's name resolves to this machine, and is in the headers Host and Origin."""
     guard, rebound = Gate(inner, hosts=["named.test"], local=True), {"host": host, "origin": f"http://{host}"}
     assert status(guard, headers={"host": host}) == (200 if known else 400)
     accepted = asked(guard, "/_stcore/stream", rebound, kind="websocket")[0]["type"] == "websocket.accept"
@@ -181,7 +180,6 @@ def test_files_on_their_way_count_too():
 
 
 def test_the_uploads_of_one_address_leave_room_for_others(monkeypatch):
-    """One address cannot fill the memory for uploads of all visitors."""
     monkeypatch.setattr(uploads.streamlit_internals, "uploading_sessions", lambda: ["a", "b", "c"])
     stored = {"a": 16 * limits.MB, "b": 16 * limits.MB, "c": 0}
     monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: stored.get(session, 0) if session else 40e6)

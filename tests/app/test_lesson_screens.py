@@ -182,8 +182,7 @@ def test_a_false_fact_is_reported():
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_every_number_rests_on_a_fact(place: Place):
-    """Every percentage and decimal number in the text of a step is part of a measured fact. In a question only the
-    right answer and its reason are checked, because the other choices are intentionally wrong."""
+    """Of a question, only the right answer and its reason count: the other choices are wrong on purpose."""
     step = lesson_files.step_at(place)
     wrong = [choice for i, choice in enumerate(step.question.choices) if i != step.question.right] \
         if step.question else []

@@ -65,7 +65,7 @@ def test_an_f_string_is_no_text():
 
 @pytest.mark.parametrize("path", sources("py"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_fragments_set_their_language_first(path):
-    """Every Streamlit fragment sets its language first, because it can run in a new thread."""
+    """A fragment can run in a new thread."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.FunctionDef) and any("fragment" in ast.dump(its) for its in node.decorator_list):
             first = node.body[1] if isinstance(node.body[0].value if isinstance(node.body[0], ast.Expr) else None,

@@ -58,8 +58,7 @@ def test_every_run_sends_the_library():
 
 
 def shared_out() -> list[tuple[str, str]]:
-    """Returns (model, text) pairs in which every model and every example of its task occurs. All combinations would
-    take a minute; tests/models/test_contract.py runs them without pages."""
+    """Returns (model, text) pairs with every model and every example once; test_contract.py has all combinations."""
     pairs = []
     for task in TASKS:
         names = [name for name in models.names() if name.startswith(f"{task}-")]

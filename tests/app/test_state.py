@@ -112,8 +112,7 @@ def test_any_link_opens(query):
 
 
 def test_heads_that_no_compared_model_has_are_reported():
-    """A head of a plan that no compared model has is reported. A head that only one of the models has is kept. The
-    models have 4 layers of 8 heads and 8 layers of one head, so neither has head 6 of layer 7."""
+    """The models have 4 layers of 8 heads and 8 layers of one head, so neither has head 6 of layer 7."""
     beside = {"model": "masked-softmax", "with": "masked-gau-relu2"}
     state, problems = read_query(beside | {"plan": "self-6.5c"})
     assert not state.plan and "layer 7, head 6" in problems[0]
@@ -287,8 +286,7 @@ def _android(text: str) -> str:
 
 
 def _gruber(text: str) -> str:
-    """Finds a link by Gruber's pattern of 2010, which many programs have copied. Such a link does not end in
-    punctuation."""
+    """Finds a link by Gruber's pattern of 2010, which many programs copy: no punctuation at the end."""
     last = r"[^\s`!()\[\]{};:'\".,<>?«»“”‘’]"
     return re.search(rf"https://(?:[^\s()<>]+|\([^\s()<>]*\))+(?:\([^\s()<>]*\)|{last})", text)[0]
 

@@ -31,7 +31,6 @@ from tools.extract import forms
 
 @pytest.fixture
 def chinese():
-    """Sets the language to Chinese for the duration of a test."""
     texts.speak("zh")
     yield
     texts.speak(ENGLISH)
@@ -104,7 +103,6 @@ def test_a_browsers_locale_says_the_language(locale, language):
 
 @pytest.mark.parametrize("language", [key for key in LANGUAGES if key != ENGLISH])
 def test_the_catalogues_are_what_extraction_writes(language):
-    """The catalogues are up to date: `python -m tools.extract` would not change them."""
     assert extract.as_file(extract.renewed(extract.template(), texts.catalogue(language))) == \
         (texts.FOLDER / language / "LC_MESSAGES" / "app.po").read_bytes()
 
@@ -151,7 +149,6 @@ def test_plural_forms(chinese):
 
 
 def test_numbers_have_a_minus():
-    """Negative numbers have a minus sign instead of a hyphen in every text; hyphens of words stay."""
     assert _("{drop:.1%} of {name}", drop=-0.003, name="GPT-2") == "−0.3% of GPT-2"
     assert _(message("{drop:.1%} of {name}", drop=numpy.float32(-0.003), name="GPT-2")) == "−0.3% of GPT-2"
     assert ngettext("{n} token, {loss:+.2f}", "{n} tokens, {loss:+.2f}", 2, loss=-1.5) == "2 tokens, −1.50"

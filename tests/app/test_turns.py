@@ -77,8 +77,7 @@ def test_no_more_have_a_turn_than_there_are_places(places: int):
 
 
 def test_who_asks_again_and_again_keeps_nobody_out():
-    """A thread that requests turns in a loop does not block other threads. With threading.Lock this test would fail:
-    the thread that releases the lock takes it again before the other threads wake up."""
+    """With threading.Lock, the thread that releases it would take it again before the others wake up."""
     turns, order, enough = Turns(1), [], threading.Event()
     turns.acquire()
 

@@ -1,7 +1,4 @@
-"""Runs the tests of JavaScript modules that draw nothing in Node, against numbers from Python, and a sample of mutants.
-
-    pytest tests/components/test_javascript.py        (or, with Node's own output: python -m tests.js)
-"""
+"""Runs the tests of the JavaScript that draws nothing (`python -m tests.js` shows Node's output) and some mutants."""
 
 import re
 from pathlib import Path

@@ -109,7 +109,6 @@ def test_the_tools_of_the_lab_work_in_large_type(visit: Callable[..., Page]):
 
 
 def box(element: Locator) -> dict[str, float]:
-    """Returns the bounding box with `right` and `bottom`."""
     found = element.bounding_box()
     return {**found, "right": found["x"] + found["width"], "bottom": found["y"] + found["height"]}
 

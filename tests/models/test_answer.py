@@ -192,7 +192,6 @@ def test_attribution_of_gpt2_against_hooks():
 
 
 def test_refusals():
-    """A measurement that the structure of a model does not allow is refused, and the error states the reason."""
     sentence = "The cat sat on the [mat]."
     for name in ("bert-bare", "bert-class"):
         for measure in (models.logit_lens, models.head_attribution):

@@ -1,6 +1,4 @@
-"""Variable assignment: a text gives the right tokens and answers, or an error with its position; drawn texts and their
-answers agree with a dict, and training lengths grow.
-"""
+"""Variable assignment: tokens and errors of a text, answers that agree with a dict, and growing training lengths."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -104,16 +102,14 @@ def test_an_error_of_the_text_has_its_position(text: str, message: str, place: s
 @pytest.mark.parametrize("text, tokens", [("a=1;" * 25_000, 8_193), ("a=1;a=?;" * 12_500, 8_192)],
                          ids=["assignments", "questions"])
 def test_a_long_text_is_cut(text: str, tokens: int):
-    """Only 16,384 of 100,000 characters are read: 4,096 events of two tokens. The answer to the last question is not in
-    the text, so it is no token."""
+    """16,384 characters are 4,096 events of two tokens; a question without its answer in them is no token."""
     prompt = TASK.read(text)
     assert TASK.limit - 2 < len(prompt.ids) <= TASK.limit  # an event is read completely or not at all
     assert len(prompt.ids) + prompt.omitted == tokens
 
 
 def test_after_the_cut_nothing_is_read():
-    """After the cut nothing is read. At 127 tokens an event of two tokens does not fit, and a question needs both of
-    its tokens."""
+    """An event of two tokens does not fit into 127, and a question needs both of its tokens."""
     prompt = TASK.read("a=1;" * 63 + "b=2; b=?")
     assert len(prompt.ids) == 127 and prompt.predict_at == () and prompt.omitted == 3
 
@@ -168,15 +164,13 @@ CORPUS, METRIC = TASKS["assignment"].build().corpus, TASKS["assignment"].build()
 
 
 def events_of(ids: list[int]) -> list[tuple[str, str]]:
-    """Returns one (variable, value) pair per event; the value is a digit, or "?" for a question. After BOS every event
-    is two token ids, which are decoded with the labels of the tokens."""
+    """Returns (variable, value or "?") of each event: two tokens after BOS, decoded by their labels."""
     names = [TASK.labels[i] for i in ids[1:]]
     return [(what[0], "?" if "?" in what else value) for what, value in zip(names[::2], names[1::2], strict=True)]
 
 
 def check(ids: list[int], right: list[int]) -> None:
-    """Asserts that `right` has an answer exactly at each question. The answer is the next token, and equals the one
-    found with a dict."""
+    """Asserts that `right` has exactly the questions' answers: the next token, equal to that of a dict."""
     events = events_of(ids)
     assert events[0][1] != "?" and len({variable for variable, _ in events}) <= VARIABLES
     asks = [i for i, token in enumerate(ids) if TASK.labels[token].endswith("?")]

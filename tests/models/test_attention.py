@@ -1,6 +1,4 @@
-"""Every attention type and the model around it: scores, weights, outputs and logits follow the formulas, nothing sees
-the future, and fresh weights are the documented ones.
-"""
+"""Every attention type and the model around it: formulas, causality, and the documented fresh weights."""
 
 from dataclasses import replace
 
@@ -32,7 +30,6 @@ def record_of(module: torch.nn.Module, x: torch.Tensor) -> tuple[torch.Tensor, R
 
 @either_way
 def test_gates_are_recorded(attention: str, causal: bool):
-    """The gated attention type records the gates of its heads; other types record none."""
     module, x = module_and_input(attention, causal)
     record = record_of(module, x)[1]
     if attention != "gated":
@@ -50,8 +47,7 @@ def test_gates_are_recorded(attention: str, causal: bool):
 
 @pytest.mark.parametrize("attention_width, heads", [(64, 8), (48, 4)])
 def test_attention_wider_than_the_model(attention_width: int, heads: int):
-    """With more or wider heads the output still follows the formula. The number of parameters is proportional to the
-    attention width."""
+    """The number of parameters is proportional to the attention width."""
     config = replace(make_config("softmax"), attention_width=attention_width, heads=heads)
     torch.manual_seed(0)
     module = Transformer(config, initial_std=0.3).blocks[LAYER].attention
@@ -93,8 +89,7 @@ def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, cau
 
 @either_way
 def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool):
-    """The recorded ln Z satisfies weight = exp(score - F - ln Z). F is the selective mask (accumulated votes), which is
-    0 for all other attention types. For types whose rows are not divided by a sum, the record is ln of the row sum."""
+    """weight = exp(score - F - ln Z); F is 0 except in selective attention, and unnormalised rows record their sum."""
     module, x = module_and_input(attention, causal)
     _, record = record_of(module, x)
     log_z = module.log_normaliser(record.scores)
@@ -107,8 +102,7 @@ def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool
 
 @pytest.mark.parametrize("first", [1, 2, 7, N - 1])
 def test_nothing_sees_the_future(attention: str, first: int):
-    """If the tokens from position `first` on change, no earlier position changes in any layer. Every position from
-    `first` on changes."""
+    """Tokens from `first` on change all positions from there on, and none before, in any layer."""
     model = make_model(attention)
     ids, other = random_ids(2, N)
     other = torch.cat((ids[:first], (ids[first:] + 7) % model.config.vocabulary))
@@ -123,8 +117,7 @@ def test_nothing_sees_the_future(attention: str, first: int):
 
 
 def test_weights_that_no_text_changes(attention: str):
-    """Types with tables have the same attention weights for two texts without a common word. The weights of all other
-    types differ."""
+    """Two texts without a common word differ in the weights of all types but those with tables."""
     module, x = module_and_input(attention)
     live = record_of(module, x)[1].live
     same = torch.equal(live[0], live[1])
@@ -203,9 +196,7 @@ def test_output_scale_is_a_factor_on_the_logits():
 
 @pytest.mark.parametrize("initial_std, embedding_std", [(None, 0.02), (0.02, 1.0)])
 def test_fresh_weights(initial_std: float | None, embedding_std: float):
-    """Initial weights have LeCun's standard deviation or the given one. It is divided by sqrt(2 layers) in matrices
-    that write to the residual stream. The deviation is estimated from at least 65,536 numbers, so it is within 1.5%
-    (five standard errors)."""
+    """The deviation is LeCun's or the given one, over sqrt(2 layers) if written to the residual stream."""
     torch.manual_seed(0)
     model = Transformer(CONFIG, initial_std, embedding_std).requires_grad_(False)
     writes = (2 * CONFIG.layers) ** -0.5
@@ -219,9 +210,7 @@ def test_fresh_weights(initial_std: float | None, embedding_std: float):
 
 
 def test_parameter_count(attention: str):
-    """The number of parameters follows from the config. Tied embeddings count once. Per layer, values and outputs are
-    two matrices, an MLP has the size of eight matrices, and there are two norms. A gated attention unit has three
-    matrices of twice the width, one norm and no MLP."""
+    """As the config says: tied embeddings count once, and a gated attention unit has one norm and no MLP."""
     model = Transformer(replace(CONFIG, attention=attention, heads=heads_of(attention)))
     block = 6 * C**2 + C if attention.startswith("gau-") else 10 * C**2 + 2 * C
     assert model.parameter_count() == 512 * C + 2 * (SCORES[attention] + block) + C

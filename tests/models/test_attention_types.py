@@ -104,8 +104,7 @@ def test_factors_are_as_near_to_each_other_as_can_be(n: int):
 
 
 def test_a_fresh_factorised_dense_layer_learns():
-    """An untrained layer has gradients, because both factors have the magnitude of scores. A product of two factors
-    near 0 would have almost no gradient."""
+    """Both factors have the size of scores; a product of two near 0 would have almost no gradient."""
     torch.manual_seed(0)
     module = TYPES["factorized-dense"](make_config("factorized-dense", length=N))
     module(inputs(), None).square().sum().backward()
@@ -139,8 +138,7 @@ def test_the_parts_are_named_in_the_order_of_their_alphas():
 
 @pytest.mark.parametrize("attention", LIMITED)
 def test_a_text_is_read_up_to_the_tables(attention: str):
-    """A model with tables for 21 tokens reads, continues and runs at most 21 tokens; the limit of its family is 128.
-    Constant heads have a row for each of the 21 tokens. The number of omitted tokens is reported."""
+    """A table of 21 tokens is the limit, whatever the family's is; the omitted tokens are counted."""
     lab = make_lab(attention, length=21)
     assert lab.limit == 21 == lab.constant["self"].shape[-1] and lab.task.limit == 128
     prompt = lab.read("a=1;" * 30)
@@ -189,8 +187,7 @@ def theirs(module, causal: bool) -> GAU:
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("n", [1, 2, N, 40])
 def test_the_appendix_form_is_flash_pytorchs(without_rope: None, causal: bool, n: int):
-    """FLASH-pytorch's relu(q·k / n)² equals relu(c q·k / sqrt s)² with c = sqrt(s) / n. n counts all tokens of the
-    text, with and without a causal mask."""
+    """relu(q·k / n)² is relu(c q·k / sqrt s)² with c = sqrt(s) / n, with and without a mask."""
     module, x = module_of("gau-relu2", causal), 3 * inputs(n)
     records: list[Record] = []
     output = module(x, None, Intervention(factor=torch.full((1, 1, 1), SHARED**0.5 / n)), records)
@@ -236,8 +233,7 @@ def test_selective_is_x_transformers(n: int):
 
 
 def test_gradient_flows_through_the_mask():
-    """Head 1 depends on head 0 only through F. Therefore the gradient from head 1 to the logits of head 0 flows through
-    F."""
+    """Head 1 depends on head 0 only through F."""
     scores = random_scores().requires_grad_()
     weights, _ = normalise(scores)
     weights[:, 1, -1].square().sum().backward()

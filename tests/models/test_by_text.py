@@ -26,8 +26,7 @@ WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept", "there", "long")
 
 
 def made(count: int, noise: float, more: str = "") -> tuple[list[str], list[list[str]]]:
-    """Returns translations with two references each. The first reference is the original text. The translation is this
-    text with some words exchanged, without its last word, and with `more` appended."""
+    """Returns translations and two references: the text itself, words exchanged, one cut off, `more` appended."""
     random = numpy.random.default_rng(3)
     texts = [list(random.choice(WORDS, random.integers(5, 14))) for _ in range(count)]
     found = [[random.choice(WORDS) if random.random() < noise else word for word in text] for text in texts]

@@ -34,9 +34,7 @@ def multiplications(attention: str, c: int, h: int, n: int, factors: tuple[int, 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_cost_by_hand(name: str):
-    """The cost on the card equals the formula, and so does the cost of softmax attention with as many parameters. The
-    additional parameters are in the values and the MLP. Gated attention units are compared with half as many layers of
-    eight heads. An encoder-decoder's cost is the sum of encoder and decoder, whose attention types can differ."""
+    """The sum of encoder and decoder, whose types can differ; gated units are beside half as many softmax layers."""
     config = RECIPES[name].config
     stacks = [(config.layers, getattr(config, "longest_target", config.trained_length)),
               (getattr(config, "encoder_layers", 0), config.trained_length)]

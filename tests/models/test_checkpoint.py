@@ -45,8 +45,7 @@ def folder(checkpoints: Path) -> Path:
 
 
 def test_what_is_written_is_read(folder: Path):
-    """Weights are stored in 8 bits and vectors exactly. Constant matrices are stored in half precision; after loading
-    their rows sum to 1 again."""
+    """Weights in 8 bits, vectors exactly, matrices in half precision, whose rows sum to 1 again."""
     tiny, read = make_lab("selective"), models.load(NAME)
     assert sorted(path.name for path in folder.iterdir()) == sorted(checkpoint.FILES)
     assert read.model.config == tiny.model.config and read.name == NAME

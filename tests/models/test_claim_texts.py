@@ -104,8 +104,7 @@ SYNTHESIZERS = tuple(f"translation-{name}" for name in ("dense", "random", "fact
     ("disagreement-helps", ["translation-disagreement-out"], 1.0, OPEN),
     ("heads-few", [heads.PRUNED], 0.2, ONCE), ("heads-few", [heads.PRUNED], 2.0, OPEN)])
 def test_other_sentences_would_have_another_bleu(sources: Made, key: str, names: list[str], bleu: float, word: str):
-    """A statement about BLEU is not clear if the values of single sentences alternate by `bleu` around the mean. One
-    claim compares ratios of BLEU, the other claims compare BLEU."""
+    """Single values alternate by `bleu` around the mean; one claim compares ratios, the others BLEU itself."""
     heads_as_the_source_has_them(sources)
     if key.startswith("synthesizer"):  # these claims compare with a separate plain softmax model
         sources.card(measure.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})

@@ -100,9 +100,7 @@ def test_statements_have_distinct_keys():
 
 
 def test_claims_about_heads_fail_with_other_values(sources: Made):
-    """The claims about heads fail for other values of each measurement. Here pruned heads have roles, and half of the
-    heads cost two BLEU. More encoder heads are left, and one term does not increase the disagreement. Confidence and
-    relevance agree on layers but not on heads."""
+    """Pruned heads with roles, an expensive half, more open gates, no more disagreement, or no agreement on heads."""
     heads_as_the_source_has_them(sources)
     folder = sources.folder / "measurements"
     found = json.loads((folder / "stories-softmax.heads.json").read_text())
@@ -134,8 +132,7 @@ def test_claims_about_heads_fail_with_other_values(sources: Made):
 
 
 def test_agreement_within_layers_is_beyond_chance_as_often_as_random_orders_say():
-    """The closed-form standard deviation of the agreement equals that of 2,000 random permutations. Differences between
-    layers have no effect."""
+    """As for 2,000 random permutations; differences between layers have no effect."""
     random = numpy.random.default_rng(3)
     one = [random.normal(size=heads_) for heads_ in (8, 8, 12)]
     other = [0.4 * row + random.normal(size=len(row)) for row in one]

@@ -49,8 +49,7 @@ def lab(name: str) -> models.Lab:
 
 
 def python(*arguments: str, root: Path) -> str:
-    """Returns the output of a new Python process in the repository. The process uses all processors, because the test
-    waits for it."""
+    """Returns the output of a new Python process in the repository, which may use all processors."""
     environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
     done = subprocess.run([sys.executable, *arguments], cwd=root, env=environment, capture_output=True, text=True,
                           timeout=600)
@@ -105,9 +104,7 @@ def test_a_full_text_runs(lab: models.Lab):
 
 
 def test_training_helped(lab: models.Lab):
-    """Each trained model solves its task better than random weights do. Models of variable assignment find most values,
-    although variables are overwritten. A model of stories prefers a story to its shuffled words. A model of masked
-    words has a loss well below that of a uniform guess. A random Synthesizer cannot find a value by its content."""
+    """Better than random weights; but a random Synthesizer cannot find a value by its content."""
     if lab.task.name == "masked":
         losses = [models.run(lab, text).loss for _, text in lab.task.examples if "[MASK]" not in text]
         assert sum(losses) / len(losses) < math.log(lab.task.vocabulary) - 2
@@ -179,8 +176,7 @@ def test_card_of_real_data_gives_credit(lab: models.Lab):
 
 
 def test_a_comparison_is_one_variable():
-    """Models of a family differ only in attention. Selective attention has no additional parameter. Gated attention
-    units have about as many parameters as the other types."""
+    """Selective attention has no more parameters, gated attention units about as many as the other types."""
     for family in ("assignment", "stories"):
         one, other = (models.load(f"{family}-{attention}").card for attention in ("softmax", "selective"))
         assert one["model"] == other["model"]
@@ -217,8 +213,7 @@ def test_files_are_small_and_hold_no_code(name: str):
 
 
 def compare(found: dict, card: dict) -> None:
-    """Asserts that two cards agree within 0.5%. On other kernels additions have another order, which changes the last
-    digits."""
+    """Asserts that cards agree within 0.5%: other kernels add in another order, which changes last digits."""
     assert found.keys() == card.keys()
     for key, value in card.items():
         if isinstance(value, dict):
@@ -229,8 +224,7 @@ def compare(found: dict, card: dict) -> None:
 
 @pytest.mark.verify
 def test_the_card_is_measured_again(name: str, root: Path, tokens: Path):
-    """A new computation of the metric gives the value on the card (`make verify`, minutes per model). The next two
-    tests are faster checks."""
+    """Minutes per model; the next two tests are faster checks."""
     printed = json.loads(python("-m", "models.training.evaluate", name, "--runs", str(tokens), root=root))
     assert printed.pop("name") == name
     compare(printed, models.load(name).card["metric"])
@@ -244,8 +238,7 @@ def test_the_card_is_of_these_weights(lab: models.Lab, name: str):
 
 
 def by_text(name: str) -> bool:
-    """Returns whether the stored length measurement has per-text results on the same tokens at every length. Older
-    files have none."""
+    """Returns whether the measured lengths have per-text results on the same tokens; older files lack them."""
     found = store.read(name, "length")
     return found is not None and all("texts" in reading for reading in found["readings"]["trained"].values())
 

@@ -56,8 +56,7 @@ def test_a_models_numbers_are_means_over_its_texts():
 
 
 class Counting(StoriesCorpus):
-    """A corpus with ascending tokens in books and descending tokens in stories. No two tokens are equal. Books have
-    three times as many tokens as stories."""
+    """Tokens ascend in books and descend in stories; all differ, and books have three times as many."""
 
     def stream(self, corpus: str, split: str) -> torch.Tensor:
         return torch.arange(24_000) if corpus == "books" else 40_000 - torch.arange(8_000)
@@ -113,8 +112,7 @@ def test_a_typed_text_has_the_numbers_of_its_trace(name: str, text: str):
 
 @pytest.mark.parametrize("name", [name for name in names() if name.startswith(("assignment", "masked"))])
 def test_page_and_card_say_the_same(name: str):
-    """The measurement for the page and the card's metric have the same accuracies, because both use the same tokens. If
-    one of them is measured again, the other must be measured again too."""
+    """If one of them is measured again, so must be the other."""
     metric, found = read_card(CHECKPOINTS / name)["metric"], store.read(name, "length")
     assert found is not None
     of_card = {2 * int(n) + 1: value for n, value in metric.get("accuracy_by_events", {}).items()}

@@ -220,9 +220,7 @@ def test_measured_points(capsys):
 
 
 def test_budgets_are_taken_where_they_cost_least(monkeypatch):
-    """If each layer needs a known number of keys, the chosen budgets follow these numbers and have a lower loss than
-    equal budgets. The budgets for dropping the oldest tokens have a search of their own, which gives the most memory to
-    another layer than the search for dropping tokens by F."""
+    """They follow the layers' known needs. Dropping the oldest tokens has a search and budgets of its own."""
     needs = {False: torch.tensor([4.0, 16.0, 2.0]), True: torch.tensor([16.0, 2.0, 4.0])}
 
     def cost(model, targets, budgets, by_age=False):

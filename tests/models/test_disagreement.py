@@ -32,8 +32,7 @@ EVERYWHERE = torch.ones(B, N, dtype=torch.bool), torch.ones(B, M, dtype=torch.bo
 
 
 def by_loops(record: Record, term: str, queries: Tensor, keys: Tensor) -> float:
-    """Returns -1/H² times the sum over all head pairs (i, j), i = j included. It is computed token by token in float64
-    (Li et al. 2018, eq. 4 to 6)."""
+    """Returns -1/H² times the sum over all pairs of heads, token by token (Li et al. 2018, eq. 4 to 6)."""
     terms = []
     rows = keys if term == "sub" else queries
     for text in range(len(queries)):
@@ -63,7 +62,6 @@ def test_it_is_the_mean_over_pairs_of_heads(term: str):
 
 
 def test_the_total():
-    """The total is the sum over terms of the mean over layers."""
     layers = [(random_record(seed), *EVERYWHERE) for seed in (1, 2, 3)]
     expected = sum(by_loops(record, term, *EVERYWHERE) / 3 for record, *_ in layers for term in ("sub", "out"))
     assert total(layers, ("sub", "out")).item() == pytest.approx(expected, rel=1e-5)
@@ -88,8 +86,7 @@ def test_climbing_makes_heads_differ(term: str):
 
 @pytest.mark.parametrize("term", TERMS)
 def test_pairs(term: str):
-    """Each entry equals a loop, and the mean of all entries is the negative disagreement. A head has similarity 1 with
-    itself."""
+    """Their mean is the negative disagreement; a head has similarity 1 with itself."""
     its = random_record()
     found = pairs(its, term)
     vectors = {"sub": its.values, "out": its.outputs, "pos": its.live}[term]

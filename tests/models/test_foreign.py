@@ -51,8 +51,7 @@ def with_random_constant(lab: ForeignLab) -> ForeignLab:
 
 
 def prompt_of(lab: ForeignLab) -> Prompt:
-    """Returns a prompt with a prediction. For models with a decoder it has a teacher-forced target, so that maps have a
-    fixed size."""
+    """Returns a prompt with a prediction; a decoder gets a teacher-forced target, for maps of a fixed size."""
     if isinstance(lab.task, PictureReader):
         return lab.read_picture(picture())
     prompt = lab.read(TEXT.replace("mat", "[mat]") if isinstance(lab.task, MaskedReader) else TEXT)
@@ -186,7 +185,6 @@ def test_maps_are_those_of_output_attentions(name: str, lab: ForeignLab):
 
 
 def test_a_gate_of_one_changes_nothing(name: str, lab: ForeignLab):
-    """A gate of 1 changes nothing, alone and in a plan with another gated head."""
     prompt, kind = prompt_of(lab), lab.kinds[0].name
     untouched, gated = (run_prompt(lab, prompt, plan) for plan in (HeadPlan(), HeadPlan().gate(kind, 0, 0, 0.5)))
     assert numpy.array_equal(untouched.norms[kind][0, 1:], gated.norms[kind][0, 1:])
@@ -216,7 +214,6 @@ def test_norms_are_of_what_the_projection_reads(name: str, lab: ForeignLab):
 
 
 def test_a_plan_leaves_no_trace(name: str, lab: ForeignLab):
-    """A plan changes neither the weights nor any attribute of a module."""
     def state() -> list[Any]:
         return [(key, sorted(vars(module)), [id(v) for v in vars(module).values()])
                 for key, module in lab.model.named_modules()]

@@ -152,8 +152,7 @@ HIDDEN = "▁dog"  # a piece that vocab.json lacks
 
 
 def split_tokenizer(folder: Path, file: str, codes: list[str]) -> dict[str, int]:
-    """Writes the tokenizer as a SentencePiece model and a vocabulary whose ids have another order. Returns the
-    vocabulary."""
+    """Writes a SentencePiece model and a vocabulary with ids in another order, which it returns."""
     words = sorted({"▁" + word for text in TEXTS for word in re.findall(r"\w+", text)})
     characters = sorted({"▁", *"".join(TEXTS)} - {" "})
     model = import_protobuf().ModelProto()
@@ -225,8 +224,7 @@ def m2m(request: pytest.FixtureRequest, tmp_path: Path) -> ForeignLab:
 
 
 def test_a_choice_of_language_is_the_first_token_that_is_written(m2m: ForeignLab):
-    """The first output token is the selected language, also under a plan. The selection does not change the input
-    tokens."""
+    """Also under a plan; the input tokens are unchanged."""
     codes = m2m.task.languages.ids
     assert {"en", "fr", "de"} <= set(codes)
     plain, chosen = m2m.read("The cat sat."), m2m.read(" >>fr<< The cat sat.")

@@ -25,8 +25,7 @@ from models.trace import Trace
 
 
 def test_places_of_a_text():
-    """Positions on the grid equal those of PAPA's code. CLS is at 0, the last SEP at the end, and the first SEP of a
-    pair in the middle."""
+    """Equal to PAPA's code: CLS at 0, the last SEP at the end, the first SEP of a pair in the middle."""
     assert grid_positions(4, 8) == [0, 1, 2, 7]
     assert grid_positions(8, 8) == [0, 1, 2, 3, 4, 5, 6, 7]
     assert grid_positions(1, 8) == [7]
@@ -143,8 +142,7 @@ HEADS, SIZE = 4, 32  # heads per layer and width of the tiny models
 
 
 def kept(layer: int, groups: int = 1) -> torch.Tensor:
-    """Returns the rows or columns of the heads that remain. GPT-2 has fused weights with three groups: queries, keys
-    and values."""
+    """Returns the rows or columns of the heads that remain; GPT-2 fuses queries, keys and values."""
     return torch.cat([torch.arange(group * SIZE + head * 8, group * SIZE + head * 8 + 8) for group in range(groups)
                       for head in range(HEADS) if head not in PRUNED[layer]])
 

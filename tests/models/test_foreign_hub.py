@@ -236,7 +236,7 @@ def test_the_memory_limit_of_a_container_counts(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_host_opens_what_it_allows(net: Hub, monkeypatch: pytest.MonkeyPatch):
-    """A link to another model gives a message, and no request is sent and no token is used."""
+    """A link to another model sends no request and uses no token."""
     monkeypatch.setenv(hub.SETTING, "1")
     assert hub.access() is HOSTED
     for ask in (models.load, catalogue.find):

@@ -97,8 +97,7 @@ def test_a_bias_of_minus_infinity_is_a_number(tmp_path: Path):
     ("MistralConfig", "MistralModel", {**SHARED, "tie_word_embeddings": False}, "pieces")])
 def test_what_predicts_no_next_token_opens_as_vectors(tmp_path: Path, config: str, model: str, numbers: dict[str, Any],
                                                       make: str):
-    """A model that cannot predict the next token has hidden states only, and no losses. These are language models that
-    attend to later tokens, and decoders without a language-model head."""
+    """Language models that attend to later tokens, and decoders without a head."""
     lab = open_folder("folder:x", made(tmp_path, config, model, numbers, make))
     trace = models.run(lab, TEXT)
     assert type(lab.task) is TextReader and trace.vectors is not None and not trace.outputs
@@ -131,9 +130,7 @@ def test_kl_of_no_change_is_zero():
     pytest.param("gpt2", 50_257, marks=pytest.mark.verify), ("gpt2", 262_144),
     *(pytest.param(name, 262_144, marks=pytest.mark.verify) for name in ("bert", "t5", "bart"))])
 def test_memory_of_a_large_vocabulary(tmp_path: Path, root: Path, name: str, vocabulary: int):
-    """Every feature stays below 1,200 MB beside the model, at 512 tokens (tests/models/foreign_memory.py). Only the
-    logits of predictions in use are computed. All logits of 512 tokens at 262,144 entries are 537 MB, and gates would
-    need several copies."""
+    """At 512 tokens below 1,200 MB more: all logits of 262,144 entries are 537 MB, several times for gates."""
     config, model, numbers, make = ARCHITECTURES[name]
     length = {"gpt2": "n_positions", "t5": "n_positions"}.get(name, "max_position_embeddings")
     folder = made(tmp_path, config, model, {**numbers, length: 512, "vocab_size": vocabulary}, make)

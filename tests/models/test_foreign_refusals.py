@@ -101,8 +101,7 @@ def spoiled(value: float, layer: str) -> Callable[[Path], Path]:
 
 
 def words_only(kind: str) -> Callable[[Path], Path]:
-    """Returns a function that removes the tokenizer files. It then writes an empty vocabulary (kind "empty") or a
-    damaged tokenizer.json."""
+    """Returns a function that replaces the tokenizer by an empty vocabulary or a damaged tokenizer.json."""
     def change(folder: Path) -> Path:
         without("tokenizer*")(folder)
         if kind == "empty":
@@ -193,8 +192,7 @@ def test_a_link_to_a_folder_that_was_not_opened():
 
 
 def test_every_cause_is_provoked():
-    """Every cause of a refusal has a test here, in test_hostile_folders.py, in test_foreign_hub.py, or in the other
-    files of `elsewhere`."""
+    """By this file or one of `elsewhere`."""
     elsewhere = {"hosted", "folder unknown", "own attention", "slow tokenizer", "does not run", "no softmax layer",
                  "other keys", "uneven heads", "more than softmax", "history", "slow", "memory", "crash"}
     hostile = {cause for _, cause, _ in HOSTILE.values()}
@@ -208,8 +206,7 @@ def test_the_page_of_architectures_is_written_by_its_command():
 
 
 def test_the_tools_of_some_architectures_are_those_of_the_page():
-    """One architecture with every refusal, one with own attention code, one whose head reads a part of its body, one
-    with norms after its parts, and one hybrid; `pytest -m verify` walks over all of them."""
+    """One per form of refusal or body, and a hybrid; `pytest -m verify` walks over all of them."""
     from tests.architectures import FILE, tool_rows
     page = FILE.read_text(encoding="utf-8")
     for row in tool_rows(["deberta", "bloom", "opt", "gemma3_text", "lfm2"]):
@@ -239,7 +236,7 @@ def test_a_pasted_path_opens_its_folder(around: str, folder: Path):
 
 
 def test_code_of_its_own_is_never_run(folder: Path):
-    """Python code in a model's folder is never run, whether or not transformers has the model type."""
+    """Whether or not transformers has the model type."""
     (folder / "evil.py").write_text("raise SystemExit('this ran')")
     edit(folder, "config.json", model_type="evil", auto_map={"AutoConfig": "evil.Config", "AutoModel": "evil.Model"})
     with pytest.raises(ForeignError, match="no type 'evil', and the model's own code is never run"):

@@ -123,8 +123,7 @@ def test_continuation_is_transformers_greedy(name: str):
 
 @pytest.mark.parametrize("name", ["t5", "bart", "marian"])
 def test_what_is_written_is_transformers_greedy(name: str):
-    """Generation equals transformers' greedy search, and the decoder's tokens are the generated ones. With a
-    teacher-forced target, the maps of every plan are about the tokens of this target."""
+    """With a teacher-forced target, the maps of every plan are about its tokens."""
     lab = lab_of(name)
     prompt, model = lab.read(TEXT), eager_of(name)
     never = [[i] for i in {0, model.generation_config.decoder_start_token_id}]

@@ -53,8 +53,7 @@ def test_a_continuation_is_whole_characters():
     ("the[½] cat", "the", "½"), ("[cat]s", "s", "cat")])
 @pytest.mark.parametrize("name", ["bert", "roberta", "albert"])
 def test_brackets_hide_what_is_in_them(name: str, text: str, visible: str, hidden: str):
-    """Characters next to the brackets stay visible, even if normalisation joins both into one token. A hidden word that
-    is not in the vocabulary cannot be predicted, so it has no answer."""
+    """Characters beside them stay, even of a joint token; a word outside the vocabulary has no answer."""
     lab = lab_of(name)
     prompt, tokenizer = lab.read(text), lab.task.tokenizer
     seen = lab.task.join([token for i, token in enumerate(prompt.tokens) if i not in prompt.predict_at]).lower()

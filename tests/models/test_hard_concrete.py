@@ -121,7 +121,6 @@ def test_the_decoder_is_frozen_where_the_encoder_alone_has_gates(tmp_path: Path)
 
 
 def test_the_loss_has_the_penalty_and_the_gates():
-    """The loss is the cross entropy with the sampled gates, plus strength times the expected number of open gates."""
     gates, batch = Gates(make_model(), ("encoder", "cross")), Copying(TASK).batch(0, 1, 0)
     with torch.no_grad():
         gates.log_a["cross"].copy_(torch.tensor([[-3.0, 0.5, 0.0, 2.0]]))

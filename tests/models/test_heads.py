@@ -38,7 +38,6 @@ def test_text_form_needs_no_escaping(plan: HeadPlan):
 
 @given(plans, plans)
 def test_text_form_is_canonical(one: HeadPlan, other: HeadPlan):
-    """Equal plans have equal strings and hashes; different plans have different strings."""
     assert (one == other) == (str(one) == str(other))
     assert hash(HeadPlan.parse(str(one))) == hash(one)
 
@@ -106,7 +105,6 @@ def mutated(draw: st.DrawFn) -> str:
 
 @given(st.text() | mutated() | st.text(alphabet))
 def test_reading_never_fails(text: str):
-    """read() reports every problem in words, and parse() raises ValueError exactly if there is a problem."""
     plan, problems = HeadPlan.read(text)
     assert all(isinstance(problem, str) and problem for problem in problems)
     assert HeadPlan.parse(str(plan)) == plan  # the string of every parsed plan can be parsed again
@@ -170,8 +168,7 @@ def test_documented_text():
 
 @given(plans)
 def test_within_splits_a_plan(plan: HeadPlan):
-    """Heads that the model has are kept, and each other head is reported in one sentence. Both parts together are the
-    whole plan."""
+    """Each other head is reported in one sentence; both parts together are the whole plan."""
     inside, problems = plan.within(SHAPE)
     assert all(kind == "self" and layer < 2 and head < 4 for kind, layer, head in inside.heads)
     assert len(inside.heads) + len(problems) == len(plan.heads) and inside.scale == plan.scale

@@ -177,8 +177,7 @@ def test_an_inspection_can_be_cancelled(folder: Path):
 
 
 def test_a_panic_at_a_typed_text_is_an_error_of_this_text(folder: Path):
-    """The tokenizer can fail on a text although the inspection of the folder found no problem. Then only this text
-    gives an error."""
+    """The inspection of the folder found no problem."""
     slow_pattern("q")(folder)
     lab = models.load_folder(folder)
     with pytest.raises(InputError, match="tokenizer fails on this text"):
@@ -219,8 +218,7 @@ def test_the_child_needs_no_torch():
 
 
 def test_numbers_of_real_models_pass():
-    """The check accepts the largest published models of each type, and config fields whose names only look like counts.
-    """
+    """The largest published models, and config fields whose names only look like counts."""
     files.check_numbers({"num_hidden_layers": 126, "num_attention_heads": 128, "vocab_size": 128_256})
     files.check_numbers({"num_hidden_layers": 61, "n_routed_experts": 256, "moe_intermediate_size": 2_048})
     files.check_numbers({"image_size": 518, "patch_size": 14, "num_hidden_layers": 40})

@@ -42,8 +42,7 @@ def test_several_words_and_both_kinds():
     ("[\n]", "[MASK]"), ("[ ]", "[MASK]"),
 ])
 def test_brackets_that_hide_nothing_are_text(text: str, shown: str):
-    """Empty brackets, single brackets, and the outer ones of two nested pairs are text. Spaces are tokens, so they can
-    be hidden."""
+    """Empty, single, and the outer ones of two nested pairs; spaces are tokens, so they can be hidden."""
     assert "".join(TASK.read(text).tokens[1:]) == shown
 
 
@@ -120,8 +119,7 @@ def test_a_long_text_is_read_at_once(text: str):
 
 
 def test_labels():
-    """Tokens have the same labels as in the task `stories`, plus [MASK]. Ids that only pad the vocabulary to a multiple
-    of 8 have names."""
+    """Those of `stories`, plus [MASK]; ids that only pad the vocabulary to a multiple of 8 have names, too."""
     assert len(TASK.labels) == TASK.vocabulary and TASK.vocabulary % 8 == 0
     assert TASK.labels[:MASK_ID] == STORIES.labels and TASK.labels[MASK_ID] == MASK
     assert set(TASK.labels[MASK_ID + 1:]) == {"unused"} and torch.tensor(TASK.read("[MASK] x").ids).max() == MASK_ID

@@ -45,8 +45,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Make:
 
 @given(st.integers(2, 200), st.integers(1, 20), st.integers(0, 1000))
 def test_the_number_of_hidden_tokens(n: int, count: int, seed: int):
-    """In every row the fraction SHARE of the tokens is hidden: at least one token, and never BOS. The answers are the
-    original tokens."""
+    """SHARE of every row, at least one, never BOS; answers are the original tokens."""
     texts = torch.randint(1, MASK_ID, (count, n), generator=generator(seed))
     texts[:, 0] = 0
     batch = hide(texts, generator(seed, 1), 0.1, 0.1)
@@ -59,8 +58,7 @@ def test_the_number_of_hidden_tokens(n: int, count: int, seed: int):
 
 
 def test_of_ten_eight_are_hidden():
-    """As in BERT, eight of ten selected tokens are masked, one is unchanged and one is exchanged. The test uses 30,720
-    tokens and allows 5 standard deviations."""
+    """As in BERT, one is unchanged and one exchanged: within 5 standard deviations of 30,720 tokens."""
     texts = torch.randint(1, MASK_ID, (1024, 200), generator=generator(1))
     batch = hide(texts, generator(2), 0.1, 0.1)
     asked = batch.targets >= 0
@@ -111,8 +109,7 @@ def test_which_recipes_mix_lengths():
 
 
 def test_validation_hides_as_the_measure_does(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """Validation texts have the family's length, whatever the lengths in training. The same words are hidden at every
-    call, and none is exchanged."""
+    """At the family's length, the same words at every call, none exchanged."""
     monkeypatch.setattr(MaskedCorpus, "validation_tokens", 2048)
     batches, again = counting(lengths=MIXED).validation(), counting().validation()
     for batch, same in zip(batches, again, strict=True):
@@ -131,8 +128,7 @@ def test_typical_texts_fill_the_limit(counting: Make):
 # Computation of the metric.
 
 class Guess:
-    """A replacement of Transformer that gives the right token the probability `p`. The right token is the number
-    between those of its neighbours. All other tokens have equal probability."""
+    """A fake Transformer: probability `p` for the number between those of the neighbours, the rest uniform."""
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -166,8 +162,7 @@ def test_measure_of_a_model_that_knows(counting: Make, monkeypatch: pytest.Monke
 
 
 def test_every_hidden_token_is_hidden_in_the_measure(counting: Make, monkeypatch: pytest.MonkeyPatch):
-    """In the metric every predicted token is masked, and texts and words are the same at every call. At every length
-    the same stretches of both corpora are read, from the first token to the last."""
+    """Texts and words are the same at every call, and all lengths read the same stretches whole."""
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH))
     one, other = Guess(0.5), Guess(0.5)
     for guess in (one, other):

@@ -86,8 +86,7 @@ def test_the_page_of_method_says_the_numbers_of_the_code():
 
 
 def test_the_stored_verdicts_are_those_of_the_measurements():
-    """The stored verdicts are those that `python -m studies.claims --write` computes now, to nine digits: the last
-    of sixteen depend on the processor."""
+    """To nine digits: the last of sixteen depend on the processor."""
     stored, computed = (json.loads(text, parse_float=lambda digits: f"{float(digits):.9g}") for text in (
         module.VERDICTS.read_text(encoding="utf-8"), json.dumps(module.as_json(judge.judge()))))
     assert stored == computed

@@ -48,8 +48,7 @@ def toy(count: int, logits: object, places: int = 1, targets: tuple[int, ...] = 
 
 
 def same_as_plans(lab: Lab, prompt: Prompt, constant: bool = False) -> None:
-    """Asserts that gates of 0 and 1 give the predictions of the plan that prunes heads, or makes them constant. Gates
-    of 1 give the predictions of the unmodified model, and rows of a batch do not affect each other."""
+    """Asserts that gates of 0 and 1 predict as the plan with these heads pruned or constant, row by row."""
     prompt = lab.anchored(prompt)
     before = run_prompt(lab, prompt)
     gating = Gating.of(lab, prompt, Question.of(before), constant=constant)
@@ -120,8 +119,7 @@ def test_a_model_without_predictions_is_refused(name: str):
 
 
 def test_questions():
-    """A Question is one prediction, selected by its index on the page, or all predictions with a known answer. If no
-    answer is known, a Question has all predictions with their most probable tokens."""
+    """A Question is one prediction, or all with a known answer; if none is known, all with their likeliest token."""
     lab = stack("softmax")
     prompt = lab.read("y=7; x=1; y=?; x=?")
     before = run_prompt(lab, prompt)
@@ -141,8 +139,7 @@ def test_questions():
 # Models whose minimal head sets are known.
 
 def either_of_two(gates: Tensor) -> Tensor:
-    """Returns logits for which heads 0 and 1 do the same work, head 2 another part, and heads 3 to 5 nearly nothing.
-    Pruning only 0 or only 1 changes nothing."""
+    """Returns logits: heads 0 and 1 do the same work, so one alone is not needed; 2 another part; 3 to 5 little."""
     work = 1 - (1 - gates[:, 0]) * (1 - gates[:, 1])
     rest = 0.02 * gates[:, 3:].sum(1)
     return torch.stack((4 * work + rest, 3 * gates[:, 2], torch.zeros(len(gates))), 1)
@@ -163,8 +160,7 @@ def test_the_fewest_heads_where_single_losses_mislead():
 
 
 def random_toy(seed: int, uneven: bool = True) -> Gating:
-    """Returns a model of nine heads, some of which do part of the same work. If it is uneven, their effects are of very
-    different size."""
+    """Returns a model of nine heads that share some work; if uneven, their effects differ widely in size."""
     random = torch.Generator().manual_seed(seed)
     sizes = 2.0 ** -torch.arange(9)[torch.randperm(9, generator=random)].float() if uneven else torch.full((9,), 0.5)
     first, second = (2 * torch.randn(9, 4, generator=random) * sizes.unsqueeze(1) for _ in range(2))
@@ -173,8 +169,7 @@ def random_toy(seed: int, uneven: bool = True) -> Gating:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_as_few_as_an_exhaustive_search_finds(seed: int):
-    """The search needs as many heads as the smallest of all 512 head sets within the bound, or one more. The KL
-    divergences that it reports are right."""
+    """As the smallest of all 512 sets within the bound, or one more."""
     gating = random_toy(seed)
     sets = torch.tensor(list(itertools.product([False, True], repeat=9)))
     divergences = gating.in_parts(gating.divergence, sets.float())
@@ -274,8 +269,7 @@ def test_tokens_of_the_text_itself():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_as_few_heads_make_another_token_win_as_an_exhaustive_search_finds(seed: int):
-    """If a set of at most two heads wins, the search finds a smallest winning set; else it has at most one head more.
-    The margin of the result is that of the gated predictions, and a token that wins already needs no head."""
+    """If two heads are enough, it finds a smallest set, and at most one head more otherwise."""
     gating = random_toy(seed, uneven=False)
     sets = torch.tensor(list(itertools.product([False, True], repeat=9)))
     log_probabilities = gating.in_parts(gating.log_probabilities, 1 - sets.float())[:, 0]

@@ -108,7 +108,6 @@ def test_a_model_that_cannot_be_read_pushes_nobody_out(loads: list[str], monkeyp
 
 
 def test_many_visitors_with_little_memory(loads: list[str], monkeypatch: pytest.MonkeyPatch):
-    """Each of many concurrent visitors gets the requested model. At the end the cache is within its limit."""
     room_for(2, monkeypatch)
     wanted = NAMES * 10
     with ThreadPoolExecutor(8) as pool:
@@ -117,7 +116,7 @@ def test_many_visitors_with_little_memory(loads: list[str], monkeypatch: pytest.
 
 
 def test_models_of_a_family_share_their_task(loads: list[str]):
-    """Models of a family share one task object, because its tokenizer is large."""
+    """Its tokenizer is large."""
     assert len({id(models.load(name).task) for name in NAMES}) == 1
 
 
@@ -132,8 +131,7 @@ CLONE = released.PACKAGED
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Yields the folder of a simulated Hub repository with one model. The installation has no model files; the
-    downloads read this folder."""
+    """Yields the folder that a simulated Hub repository serves; the installation itself has no model files."""
     installed, repository = tmp_path / "installed", tmp_path / "hub"
     shutil.copytree(CLONE / NAME, repository / NAME)
     installed.mkdir()

@@ -29,8 +29,7 @@ def test_every_parameter_is_in_one_group_once(attention: str, muon: bool):
 
 @pytest.mark.parametrize("muon", [False, True])
 def test_what_each_parameter_gets(attention: str, muon: bool):
-    """Only matrices have weight decay, and only tables have the rate factor. Muon updates only the matrices of layers.
-    AdamW updates embeddings and vectors, as Muon's authors recommend."""
+    """Muon has only matrices of layers; AdamW embeddings and vectors, as Muon's authors recommend."""
     model = make_model(attention).requires_grad_(True)
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     for optimiser in optimisers_of(model, recipe_of(attention, muon)):
@@ -51,7 +50,6 @@ def test_what_each_parameter_gets(attention: str, muon: bool):
 
 
 def test_tables_are_those_with_a_number_a_position(attention: str):
-    """The parameters named as tables are exactly those with one number per position."""
     model = Transformer(make_config(attention, length=23))
     for name, parameter in model.named_parameters():
         if 23 in parameter.shape and not name.endswith(".weight"):  # the matrix W2 of dense Synthesizers is not a table
@@ -63,9 +61,7 @@ def test_tables_are_those_with_a_number_a_position(attention: str):
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("shape", [(32, 32), (96, 32), (32, 128)])
 def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int], precision: str):
-    """A step of Muon is orthogonal, and its root mean square is 0.2 times the rate (Liu et al. 2025, section 2.2).
-    Therefore AdamW's learning rates can be used for Muon, whatever the size of the gradient and the shape of the
-    matrix."""
+    """Orthogonal, of 0.2 times the rate as root mean square (Liu et al. 2025, section 2.2), for any gradient."""
     for size in (1e-3, 10.0):
         model = torch.nn.Module()
         model.embedding = torch.nn.Embedding(4, 4)
@@ -84,8 +80,7 @@ def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int], prec
 
 @pytest.mark.parametrize("shape", [(24, 24), (16, 48), (48, 16)])
 def test_muon_is_torchs_in_another_precision(shape: tuple[int, int]):
-    """Five steps with momentum and decay agree with torch.optim.Muon within the precision of bfloat16, about three
-    digits. They are not equal, because torch orthogonalises in bfloat16."""
+    """To about three digits: torch orthogonalises in bfloat16."""
     start = torch.randn(shape, generator=generator(1))
     weights = [torch.nn.Parameter(start.clone()) for _ in range(2)]
     options = {"weight_decay": 0.3}

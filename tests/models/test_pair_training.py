@@ -61,8 +61,7 @@ def make_model(dropout: float = 0.0) -> Seq2Seq:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_loss_token_by_token(smoothing: float):
-    """The loss is -(1 - s) ln p(right) - s mean of ln p over the vocabulary (Szegedy et al. 2016, section 7). s is the
-    label smoothing. Padding and positions without a target do not count."""
+    """-(1 - s) ln p(right) - s mean of ln p (Szegedy et al. 2016, section 7); padding does not count."""
     model, batch = make_model(), Backwards().batch(0, 1, 1)
     probabilities = model.logits(model(batch.texts, batch.tokens)).softmax(-1).tolist()
     losses = []
@@ -120,8 +119,7 @@ def test_validation_leaves_nothing_out():
 
 
 def test_a_tiny_problem_is_learnt(tmp_path: Path):
-    """The model learns to reverse a text, which needs all three attention blocks. With a disagreement term the heads
-    differ more."""
+    """Reversing a text needs all three blocks; with a disagreement term the heads differ more."""
     found = {}
     for terms in ((), ("out",)):
         recipe = replace(RECIPE, steps=250, learning_rate=1e-2, warmup=20, dropout=0.0, label_smoothing=0.0,
@@ -136,8 +134,7 @@ def test_a_tiny_problem_is_learnt(tmp_path: Path):
 
 
 def test_recipes():
-    """The recipes of the family differ only in attention, disagreement terms and swept rates. The first recipe has more
-    steps. An attention type without a sweep has the family's rate."""
+    """They differ only in attention, disagreement terms and swept rates; the first has more steps."""
     names = [name for name in RECIPES if name.startswith("translation-")]
     softmax, longer = RECIPES["translation-softmax-one-pass"], RECIPES["translation-softmax"]
     assert len(names) == 10 and isinstance(softmax, PairRecipe)
@@ -169,9 +166,7 @@ def test_states_of_other_families_go_on():
 
 def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                      capsys: pytest.CaptureFixture[str]):
-    """The command writes a model folder. Its card records the training, and a new measurement gives the same metric.
-    Then gates are learned for this model. This writes a result and a folder of weights without the heads that training
-    pruned."""
+    """A new measurement equals the card's; then gates are learned, and weights without the pruned heads written."""
     name, folder = "translation-random-softmax", tmp_path / "shipped"
     small = replace(RECIPES[name].config, width=32, layers=1, encoder_layers=2, heads=4)
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], config=small, steps=2, compiled=False))

@@ -89,8 +89,7 @@ def test_constants_of_one_text_are_its_attention(which: int):
 
 
 def test_two_lengths_by_hand():
-    """An entry is the mean over the texts that have both positions. Then each row is divided by its sum. On the grid
-    are the texts [CLS] a [SEP], twice, and [CLS] a b [SEP]."""
+    """An entry is a mean over the texts with both positions: here [CLS] a [SEP], twice, and [CLS] a b [SEP]."""
     lab = lab_of("bert")
     mean = MeanAttention(lab)
     short, long = torch.rand(2, 4, 3, 3), torch.rand(1, 4, 4, 4)
@@ -237,8 +236,7 @@ def test_probes_learn(which: int, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
-    """lambda is highest for a head that affects the answer and whose attention is far from its constant matrix. On this
-    text the attention of the other heads equals their constant matrices."""
+    """It affects the answer, and its attention is far from its constant matrix; that of the others is not."""
     monkeypatch.setattr(study, "EPOCHS", 40)
     monkeypatch.setattr(probes, "PATIENCE", 60)
     lab = masked_lab()

@@ -51,8 +51,7 @@ def test_drops_by_hand():
     ((0.4, 0.5, 0.798), 0.1, True), ((0.4, 0.5, 0.799), 0.1, False), ((), 0.1, False),
     ((0.4, 0.5, 0.6), 0.798, True), ((0.4, 0.5, 0.6), 0.799, False)])
 def test_a_task_counts_above_both_controls(pruned: tuple[float, ...], constant: float, counts: bool):
-    """A task counts if every probe on the unmodified model, with scores from 0.799 to 0.801, beats both controls. The
-    controls are a model with all heads pruned, and one constant answer."""
+    """Every probe, with scores from 0.799 to 0.801, beats all heads pruned and one constant answer."""
     found = made(0.1)
     task = found["tasks"]["acceptability"]
     task["scores"]["removed 16 0"] = {str(seed): {"score": score} for seed, score in enumerate(pruned)}
@@ -63,7 +62,6 @@ def test_a_task_counts_above_both_controls(pruned: tuple[float, ...], constant: 
 
 
 def test_scores_below_nothing_have_no_drop():
-    """A Matthews correlation can be negative, and then a relative drop has no meaning."""
     found = made(0.1)
     for seeds in found["tasks"]["acceptability"]["scores"].values():
         for its in seeds.values():
@@ -127,8 +125,7 @@ def test_better_models_are_ranked(tmp_path: Path):
 
 
 def moment(steps: int, drop: float, base: float) -> dict[str, Any]:
-    """Returns the measurement of a checkpoint that was stored during training. It has the scores without changes, with
-    all heads constant, and with all heads pruned."""
+    """Returns the measurement of a stored checkpoint: unchanged, all heads constant, and all heads pruned."""
     found = made(drop, name=f"masked-small-{steps}", base=base) | {"moment": {"steps": steps}}
     for its in found["tasks"].values():
         its["scores"] = {name: its["scores"][name] for name in (
@@ -138,8 +135,7 @@ def moment(steps: int, drop: float, base: float) -> dict[str, Any]:
 
 
 def test_moments_are_points_and_no_models(tmp_path: Path):
-    """Checkpoints stored during training are points in the ranking only; other statements use released models. The rank
-    correlation uses one checkpoint per training, the last one."""
+    """Of each training only the last checkpoint is a point of the rank correlation."""
     found = [needing_heads(made(0.05)), moment(300, 0.03, 0.5), moment(100, 0.02, 0.4)]
     claim = papa.claim(write(tmp_path / "m", *found))
     assert {row["model"] for row in claim.statements[0].table} == {"masked-softmax"}
@@ -245,8 +241,7 @@ def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_typed_text_by_another_way():
-    """For an input text, distances are half the sum of absolute differences, and punctuation marks are separate words.
-    With no constant head, the probe gives the same answer before and after."""
+    """Distances are half the sum of absolute differences, and punctuation marks are separate words."""
     lab = masked_lab()
     text = "The [cat] sat on [MASK] mat, didn't it?"
     example = shipped.example_of(text)

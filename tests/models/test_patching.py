@@ -128,9 +128,7 @@ def test_a_patched_pattern_of_an_imported_model(name: str):
 
 
 def test_patched_encoder_alone_translates_the_second_text():
-    """With all encoder heads and the embeddings of the second text, the output is the second text's translation.
-    Encoder heads without the embeddings are not enough. Patched decoder heads read the same decoder tokens in both
-    passes."""
+    """Its embeddings are needed, too; patched decoder heads read the same decoder tokens in both passes."""
     lab = make_pair_lab("softmax")
     prompt, source = lab.read("The cat is sleeping here."), lab.read("A cat is sleeping here.")
     target = (0, 17, 30, 41)

@@ -87,8 +87,7 @@ def test_sizes_are_coarse_first():
 
 
 def test_scopes():
-    """The scopes are all heads and, for models with several blocks, the heads of the encoder. The learned order exists
-    only for the heads that have learned gates."""
+    """All heads, and the encoder's in a model of several blocks; a learned order exists only for learned gates."""
     (scope,) = scopes_of(LAB, heads_of(LAB), {})
     assert [*scope.orders] == [ALONE, CONFIDENCE, *(f"{RANDOM} {i}" for i in range(5))] and scope.main == ALONE
     run = {"kinds": ["encoder"], "plan": "encoder-0.1g0", "probabilities": {"encoder": torch.rand(3, 4).tolist()}}
@@ -160,8 +159,7 @@ def run(plan: str, *probabilities: float, kinds: tuple[str, ...] = ("encoder",))
 
 
 def test_learned_gates():
-    """Heads whose gates stay open at more penalty strengths are pruned later. Ties are ordered by the probability that
-    the gate is open. Trainings with gates in other blocks do not affect the order."""
+    """Heads go last whose gates stay open at more strengths, or with a higher probability at as many."""
     series = [run("encoder-0.0g0-0.1g0", 0.1, 0.3, 0.9, 0.8), run("encoder-0.0g0-0.1g0-1.0g0", 0.2, 0.1, 0.6, 0.7),
               run("", 0.99, 0.99, 0.99, 0.99, kinds=("encoder", "cross"))]
     assert pruning_orders.learned(series, HEADS) == (
@@ -221,8 +219,7 @@ def test_of_two_texts(attention: str):
 
 
 def test_multiplications_are_counted_by_hand():
-    """Softmax attention has four projections of C by D per head and token. It also has two products of N by D per head
-    and query."""
+    """A head has four projections of C by D per token, and two products of N by D per query."""
     lab = tiny.make_lab("softmax")
     n, width = 20, tiny.WIDTH
     ids = tiny.random_ids(1, n)

@@ -33,9 +33,7 @@ def test_relevance_is_conserved(attention: str):
 
 
 def test_against_the_rules_in_loops():
-    """The relevance of the last layer's heads equals the relevance rules computed by hand. Relevance passes from the
-    logit through the norm (constant scale), the MLP (constant ratios) and W_O. Each step uses w(u -> v) = W u / v, so
-    the relevance R of v is divided among the terms of v."""
+    """Each step divides the relevance of v among its terms W u; the norm's scale and the MLP's ratios are constant."""
     lab = stack("softmax")
     prompt = prompt_of(random_ids(1, 5)[0])
     top, relevance, _ = propagated(lab, prompt, [4])
@@ -72,8 +70,7 @@ def test_against_the_rules_in_loops():
 
 @pytest.mark.parametrize("attention", ["softmax", "selective", "random-softmax"])
 def test_relevance_of_a_contrast(attention: str):
-    """Under a plan, the relevance of two tokens' difference is the difference of their relevances. It sums over the
-    tokens of the text to the difference of the logits, also in a model of two texts."""
+    """It sums to the difference of the two logits, under a plan, and in a model of two texts."""
     two = make_lab(attention)
     one = stack(attention)
     plan = HeadPlan().gate("self", 0, 1, 0.5).gate("self", 1, 0, 0.0)

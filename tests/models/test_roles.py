@@ -29,8 +29,7 @@ IS_TEXT = numpy.array([False, True, True, True, True, True, True])
 
 
 def pointing(to: list[int], n: int = 7) -> numpy.ndarray:
-    """Returns weights (1, 1, N, N) in which row i has its largest weight at to[i]. BOS has a larger weight, which roles
-    ignore."""
+    """Returns weights (1, 1, N, N) whose row i is largest at to[i]; BOS, which roles ignore, has more."""
     weights = numpy.full((1, 1, n, n), 0.01)
     for i, key in enumerate(to):
         weights[0, 0, i, key] = 0.3
@@ -52,8 +51,7 @@ def test_the_most_attended_key_is_a_token_of_the_text():
 
 
 def test_positional():
-    """Without a causal mask, five of six tokens attend to the previous token, which is below the limit of 90%. The
-    first token attends to itself. With a causal mask it has no other key, so it does not count."""
+    """Five of six tokens are below the limit of 90%; under a causal mask the first token does not count."""
     back = [0, 1, 1, 2, 3, 4, 5]
     distance, share = looks_of(back).positional()
     assert distance[0, 0] == -1 and share[0, 0] == pytest.approx(5 / 6)
@@ -64,8 +62,7 @@ def test_positional():
 
 
 def test_syntactic():
-    """A head that attends from every word to the word's syntactic head has all four relations upwards, and none
-    downwards."""
+    """From every word to its syntactic head: all four relations upwards, none downwards."""
     # syntactic heads: Old -> cat(s); s -> chase (a word attends from its last token); quickly, mice -> chase
     up = [0, 2, 5, 5, 5, 5, 5]
     looks = looks_of(up)
@@ -78,8 +75,7 @@ def test_syntactic():
 
 
 def test_syntactic_needs_ten_points_more_than_the_best_distance():
-    """The role needs 10 percentage points more than the best fixed distance, which is right in 60% of the pairs. The
-    syntactic head is at +2 in six of ten pairs and at +1 in four."""
+    """Which is right in 60%: the syntactic head is at +2 in six of ten pairs and at +1 in four."""
     other = Sentence("Cats chase mice", ((0, 4), (5, 10), (11, 15)), (1, -1, 1), ("nsubj", "root", "obj"))
     tokens, text = ("BOS", "Cats", " chase", " mice"), numpy.array([False, True, True, True])
     for rightly, expected in ((10, True), (7, True), (6, False)):
@@ -106,8 +102,7 @@ def test_a_causal_head_is_tested_only_on_visible_words():
 
 
 def test_rare():
-    """One head attends to the rarest token, which is at another position in each text; it gets the role "rare". A
-    higher id is a rarer token."""
+    """The rarest token, which has the highest id, is at another position in each text."""
     rank, kind = numpy.arange(1000), Kind("self", 1, 2, SOFTMAX)
     looks = KeyCounts(kind)
     for shift in range(20):
@@ -158,8 +153,7 @@ def test_spearman():
 
 
 def test_the_chance_of_a_rank():
-    """The p-value is exact for three values (1/6, one of six permutations) and close to Student's t for many values.
-    Values that are all equal have no p-value."""
+    """Exact for three values (one of six permutations), near Student's t for many, none for equal values."""
     three = numpy.arange(3.0)
     assert chance_of_rank(three, three) == pytest.approx(1 / 6) and chance_of_rank(three, -three) == 1
     random = numpy.random.default_rng(4)

@@ -41,8 +41,7 @@ def test_top_p_keeps_what_a_naive_reference_keeps(logits: list[float], top_p: fl
 
 
 def test_tokens_come_as_often_as_they_are_probable():
-    """Token frequencies follow the probabilities at a temperature and within a nucleus. Pearson's chi-square of the
-    four tokens in the nucleus must be below the 0.1% threshold."""
+    """Pearson's chi-square of the four tokens in the nucleus is below the 0.1% threshold."""
     sampling, logits = Sampling(0.7, 0.95, 3), torch.tensor([2.0, 1.5, 1.0, 0.5, 0.0, -3.0])
     p = (logits / 0.7).softmax(-1)
     inside = naive_nucleus(p.tolist(), 0.95)
@@ -76,8 +75,7 @@ def test_a_seed_decides_and_another_decides_otherwise():
 
 
 def test_two_plans_differ_by_the_plan_and_not_by_luck():
-    """Two plans use the same random numbers, so similar distributions give mostly the same tokens. Two seeds with the
-    same distribution differ far more."""
+    """Both use the same random numbers; two seeds differ far more."""
     logits = 2 * torch.randn(300, 50, generator=generator(1))
     changed = logits + 0.05 * torch.randn(300, 50, generator=generator(2))
     distance = 0.5 * (logits.softmax(-1) - changed.softmax(-1)).abs().sum(-1).mean()  # total variation distance
@@ -126,8 +124,7 @@ START, END, V = 0, 1, 4
 
 
 class Toy:
-    """A language of V tokens in which the next token depends on all earlier ones, by random tables that the seed
-    determines."""
+    """A language of V tokens: the next one depends on all before, by random tables of the seed."""
 
     def __init__(self, seeds: list[int]) -> None:
         self.seeds, self.rows, self.steps = seeds, [(seed, ()) for seed in seeds], 0

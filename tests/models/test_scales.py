@@ -31,8 +31,7 @@ def module_and_input(attention: str, causal: bool, n: int = N, length: int = 128
 
 
 def test_scalable_softmax_starts_as_softmax_on_average():
-    """The mean of s ln n over a causal text of the trained length is 1 (s = 0.168 for 1,024, as in the source). Without
-    a mask all queries see all keys, and the initial model is softmax exactly."""
+    """s ln n is 1 on average (s = 0.168 for 1,024, as in the source), and exactly 1 without a mask."""
     kind = TYPES["scalable-softmax"]
     for length in (64, 1024):
         module = kind(make_config("scalable-softmax", length=length))
@@ -97,7 +96,6 @@ def test_the_policy_that_a_type_was_trained_with_changes_nothing(attention: str,
 
 
 def test_a_policy_that_means_nothing_is_refused(attention: str):
-    """A policy that the type does not support is refused with a message before anything is computed."""
     lab = make_lab(attention)
     for policy in set(POLICIES) - set(TYPES[attention].policies):
         with pytest.raises(ValueError, match=f"{policy} means nothing"):

@@ -43,8 +43,7 @@ def test_size_of_the_recipes():
 
 
 def test_against_torchs_own_attention():
-    """The whole model equals a computation by torch's attention in float64. The encoder is bidirectional, the decoder
-    is causal, and cross-attention has no RoPE."""
+    """In float64; the encoder sees both ways, the decoder is causal, and cross-attention has no RoPE."""
     model = make_model("softmax")
     texts, targets = random_pairs(3, 9, 7)
     hidden = (texts == PADDING)[:, None, None]
@@ -106,9 +105,7 @@ def test_padding_changes_nothing(attention: str):
 
 
 def test_types_that_cannot_be_in_it():
-    """Gated attention units, and types whose scores depend on the number of keys or on a temperature, are refused. With
-    selective attention the encoder has softmax attention. All other types are used in both encoder and decoder;
-    cross-attention is always softmax."""
+    """Gated units and scores that depend on the number of keys are refused; cross-attention is softmax."""
     assert set(FITTING) == {name for name, kind in TYPES.items() if not kind.replaces_mlp} - \
         {"log-n", "scalable-softmax", "temperature"}
     for name in set(TYPES) - set(FITTING):

@@ -50,8 +50,7 @@ def test_kinds():
 
 @every_type
 def test_a_trace(attention: str):
-    """Maps have the sizes of the token sequences, and each target token has a prediction. The generated text is that of
-    the best candidate of beam search. The predictions are the model's."""
+    """The generated text is the best candidate of beam search, with the model's predictions."""
     which = make_lab(attention)
     trace = models.run(which, TEXT_TYPED)
     assert trace.tokens == list(trace.rows[TEXT]) == list(TASK.read(TEXT_TYPED).tokens)
@@ -83,8 +82,7 @@ def test_plans_are_run_each_on_its_own():
 
 
 def test_an_anchored_text_has_the_untouched_row():
-    """With a teacher-forced target (the baseline translation), maps of two plans are about the same tokens. Their
-    predictions are about the same tokens too. The plan's own translation is generated later, by `rewrite`."""
+    """Maps of both plans are about the baseline's tokens; the plan's own text comes later, by `rewrite`."""
     which = make_lab()
     prompt = which.anchored(TASK.read(TEXT_TYPED))
     plan = HeadPlan().with_heads(which.kind(CROSS).addresses, gate=0)
@@ -147,8 +145,7 @@ def test_constant_heads_have_the_stored_weights(kind: str):
 
 
 def test_a_scale_reaches_all_kinds():
-    """log n with base 9 multiplies the scores of every block by log n / log 9. n is the number of keys that a query of
-    this block sees."""
+    """The factor is log n / log 9, where n is the number of keys that a query of the block sees."""
     which = make_lab()
     trace = models.run(which, TEXT_TYPED, HeadPlan().with_scale("logn", 9))
     text = torch.tensor([trace.prompt.ids])
@@ -167,8 +164,7 @@ def test_a_head_that_is_not_there(absent: tuple):
 # Constant matrices and model files.
 
 def test_means_are_over_pairs_in_which_both_positions_exist():
-    """Each entry is the mean over the pairs that have both positions. Then each row is divided by its sum. A row that
-    no pair has is uniform."""
+    """Then each row is divided by its sum; a row that no pair has is uniform."""
     model, (texts, targets) = make_model("softmax"), random_pairs(40, 10, 12)
     targets[:, 9:] = PADDING
     found = mean_pair_patterns(model, texts, targets)

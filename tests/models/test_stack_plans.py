@@ -1,6 +1,4 @@
-"""Plans on our models: gates are factors on slices of W_O's input (Voita et al. 2019, arXiv 1905.09418), constant heads
-have mean patterns (Hassid et al. 2022, arXiv 2211.03495), and two plans in one run equal two runs.
-"""
+"""Plans on our models: gates (arXiv 1905.09418), constant heads (arXiv 2211.03495), and two plans in one run."""
 
 import copy
 from concurrent.futures import ThreadPoolExecutor
@@ -66,7 +64,6 @@ def with_scaled_slices(lab: StackLab, factors: dict[tuple[int, int], float], ids
 
 
 def test_gate_1_changes_nothing(lab: StackLab):
-    """A gate of 1 changes nothing, as a plan or as a tensor of ones."""
     ids = random_ids(1, N)[0]
     untouched = logits(lab, ids, HeadPlan())
     assert_close(logits(lab, ids, all_heads(lab, gate=1.0)), untouched, **EXACTLY)
@@ -114,8 +111,7 @@ def test_a_head_that_is_not_there(lab: StackLab, absent: tuple):
 
 
 def test_a_plan_leaves_no_trace_on_the_model(lab: StackLab):
-    """After runs with plans the weights are unchanged. Concurrent threads with different plans get the same results as
-    separate runs."""
+    """Also if threads with different plans run at once."""
     before = copy.deepcopy(lab.model.state_dict())
     attributes = [dict(vars(block.attention)) for block in lab.model.blocks]
     ids = random_ids(1, N)[0]
@@ -138,7 +134,6 @@ def sees_texts(lab: StackLab) -> bool:
 
 
 def test_the_mean_of_one_text_is_that_text(lab: StackLab):
-    """With every head constant at the mean over one text, results for this text are unchanged bit by bit."""
     ids = random_ids(1, N)
     only = with_constant(lab, mean_patterns(lab.model, ids))
     before, after = trace_of(only, ids[0]), trace_of(only, ids[0], all_heads(lab, constant=True))
@@ -169,8 +164,7 @@ def test_the_mean_is_a_mean(lab: StackLab):
 
 
 def test_a_constant_head_is_blind(lab: StackLab):
-    """In constant heads two texts of equal length have the same weights, which are the stored ones. Other heads differ,
-    unless their attention type ignores the text."""
+    """Two texts have the stored weights in it; other heads differ, unless their type ignores the text."""
     plan = HeadPlan().constant(*address(lab, 0, 1)).constant(*address(lab, 1, 2))
     one, other = (trace_of(lab, ids, plan) for ids in random_ids(2, N))
     for layer in range(LAYERS):
@@ -205,8 +199,7 @@ def bidirectional(request: pytest.FixtureRequest) -> StackLab:
 
 @pytest.mark.parametrize("n", [1, 2, 11, 127, 128])
 def test_slices_of_bidirectional_matrices_sum_to_1_again(bidirectional: StackLab, n: int):
-    """Keys beyond the text are cut off and each row is divided by its sum, as in PAPA (mask_and_normalize). The oracle
-    works row by row in float64. Rows of relu² attention are cut only, because they do not sum to 1."""
+    """As in PAPA (mask_and_normalize); rows of relu² attention, which have other sums, are cut only."""
     for layer in range(LAYERS):
         expected = bidirectional.constant["self"][layer, :, :n, :n].double()
         if bidirectional.attention.is_distribution:

@@ -101,8 +101,7 @@ def test_a_typed_bos_is_text():
 @pytest.mark.parametrize("text, tokens", [("the cat " * 12_500, 4097), ("a" * 100_000, 16_384),
                                           ("😀" * 25_000, 65_536)], ids=["words", "letters", "emoji"])
 def test_a_long_text_is_cut(text: str, tokens: int):
-    """A text is cut to 128 tokens including BOS. The number of omitted tokens counts the first 16,384 characters. The
-    texts are words with a final space, letters, and emoji of several bytes."""
+    """Omitted tokens are counted in 16,384 characters. The texts are words, letters, and emoji of several bytes."""
     prompt = TASK.read(text)
     assert len(prompt.ids) == TASK.limit == 128 and prompt.predict_at == (127,)
     assert prompt.tokens[:2] == ("start", TASK.read(text[:3]).tokens[1])  # the beginning of the text is kept
@@ -118,7 +117,7 @@ def test_half_a_character_is_refused_or_read():
 
 
 def test_labels():
-    """Every token has a label that is not empty. The tokens of every example give the text of the example again."""
+    """The tokens of an example give its text again."""
     assert len(TASK.labels) == TASK.vocabulary == TASK.tokenizer.get_vocab_size() and TASK.labels[0] == "start"
     assert all(TASK.labels)
     for title, text in TASK.examples:
@@ -134,7 +133,6 @@ def titles(data: Path) -> set[str]:
 
 
 def test_held_out_books(data: Path, titles: set[str], tmp_path: Path):
-    """Every book belongs to exactly one split, and read_books returns the chapters of its books."""
     assert {*HELD_OUT_BOOKS, *VALIDATION_BOOKS} < titles and len(titles) == 47
     assert not set(HELD_OUT_BOOKS) & set(VALIDATION_BOOKS)
     books = tmp_path / "standard_ebooks_children" / "books"

@@ -54,7 +54,6 @@ def test_models_that_do_not_ship_are_left_alone(folders: tuple[Path, Path]):
 
 
 def test_what_is_written_now_holds(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
-    """A stored measurement is valid until the version of its kind of measurement changes."""
     monkeypatch.setattr(store, "MEASUREMENTS", folders[0])
     monkeypatch.setattr(store, "CHECKPOINTS", folders[1])
     for kind in COMMANDS:
@@ -111,8 +110,7 @@ OPTIONS = [Option("pairs", 100, "of each"), Option("bound", 0.01, "nats", float)
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Returns run(*arguments). run studies the models "a" and "b" and returns the written results; the model "bad"
-    fails."""
+    """Returns run(*arguments), which studies the models "a", "b" and "bad" (which fails) and returns the results."""
     for name in ("a", "b", "bad"):
         (tmp_path / name).mkdir()
         write_json(tmp_path / name / "card.json", {"weights": {"model.safetensors": name}})

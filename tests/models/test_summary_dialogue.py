@@ -45,8 +45,7 @@ def test_a_long_report_ends_early():
 
 
 def test_of_a_long_conversation_the_oldest_turns_are_left_out():
-    """The tokens of a long conversation are those of the profile and of the last turns. All its characters count as
-    read, so the link of the page contains the whole text."""
+    """All characters count as read, so the link of the page contains the whole text."""
     turns = [f"This is turn {i} of a long conversation." for i in range(40)]
     text = " | ".join((PROFILE, *turns))
     prompt = DIALOGUE.read(text)

@@ -72,7 +72,7 @@ def test_second_rounds_are_as_long_as_what_seeds_compare():
 
 
 def test_nothing_is_chosen_before_all_rates_were_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """No rate is chosen before all rates have a trial. Trials with another number of steps do not count."""
+    """Trials with another number of steps do not count."""
     for rate in RATES[:2]:
         sweeps.add("stories", trial("softmax", rate, 1.0), tmp_path)
     assert sweeps.chosen("stories", "softmax", tmp_path) == {} == sweeps.chosen("stories", "log-n", tmp_path)
@@ -83,7 +83,7 @@ def test_nothing_is_chosen_before_all_rates_were_tried(tmp_path: Path, monkeypat
 
 
 def test_processes_add_to_one_table(tmp_path: Path):
-    """Parallel processes add to one table without losing trials. A repeated trial replaces the earlier one."""
+    """A repeated trial replaces the earlier one."""
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda i: sweeps.add("stories", trial(f"type-{i:02}", 0.1, i), tmp_path), range(40)))
     sweeps.add("stories", trial("type-07", 0.1, 99.0), tmp_path)
@@ -95,8 +95,7 @@ def test_processes_add_to_one_table(tmp_path: Path):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_take_what_the_tables_say(name: str):
-    """Recipes use the swept rates. A variant of an attention type uses the rates of this type until the variant has its
-    own sweep."""
+    """A variant of an attention type uses the rates of this type until it has a sweep."""
     recipe, (family, _, own) = RECIPES[name], name.partition("-")
     for key, value in (sweeps.chosen(family, recipe.config.attention) | sweeps.chosen(family, own)).items():
         assert getattr(recipe, key) == value

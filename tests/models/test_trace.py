@@ -151,15 +151,13 @@ distributions = st.lists(st.floats(0.01, 1), min_size=4, max_size=4).map(lambda 
 
 @given(distributions, distributions)
 def test_divergence(p: list[float], q: list[float]):
-    """The KL divergence follows its formula and is at least 0. From a distribution to itself it is 0."""
     assert_close(divergence(output(*p), output(*q)), math.fsum(x * math.log(x / y) for x, y in zip(p, q, strict=True)),
                  rtol=1e-3, atol=1e-6)
     assert divergence(output(*p), output(*q)) >= 0 and divergence(output(*p), output(*p)) == 0
 
 
 def test_divergence_of_impossible_tokens():
-    """Tokens with probability 0 in `before` do not count. Tokens with probability 0 only in `after` give a large finite
-    value."""
+    """With probability 0 in `before` they do not count, and only in `after` they give a large finite value."""
     assert divergence(output(0.5, 0.5, 0), output(0.25, 0.25, 0.5)) == pytest.approx(math.log(2))
     assert 10 < divergence(output(0.5, 0.5), output(1, 0)) < math.inf
 

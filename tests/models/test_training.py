@@ -99,7 +99,7 @@ def test_training_that_stops_ends_the_same_with_any_recipe(attention: str, preci
 
 
 def test_another_recipes_state_is_refused(tmp_path: Path, save_always: None):
-    """The saved state of another recipe is refused and not changed, so that the other recipe can still be resumed."""
+    """It is not changed, so that the other recipe can still be resumed."""
     stopped(RECIPE, tmp_path, at=3)
     with pytest.raises(FileExistsError, match="another recipe"):
         train(replace(RECIPE, learning_rate=RECIPE.learning_rate / 2), Copying(), tmp_path, 5, CPU)
@@ -216,8 +216,7 @@ def test_a_run_keeps_the_precision_that_it_began_with(tmp_path: Path):
 
 def test_checkpoints_are_kept_in_place_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                     capsys: pytest.CaptureFixture[str]):
-    """`--keep` writes the checkpoints of a training that goes on as it would without it, and no model. Without it, the
-    finished model is written to the given folder with its curve, and not to the released models."""
+    """With `--keep` the training is the same and no model is written; without it, to the given folder only."""
     name = "assignment-random"
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=3))
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
@@ -248,8 +247,7 @@ def test_checkpoints_are_kept_in_place_of_the_model(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_rate(name: str):
-    """The learning rate rises linearly, is highest at the end of the warm-up, and falls to a tenth. In the middle
-    between warm-up and end it is the mean of the highest and the lowest rate."""
+    """It rises linearly to the end of the warm-up, then falls to a tenth, with the mean of both in the middle."""
     plan = RECIPES[name]
     rates = [rate(step, plan) for step in range(plan.steps + 1)]
     assert rates[0] == pytest.approx(plan.learning_rate / plan.warmup)
@@ -320,8 +318,7 @@ def test_no_batch_is_longer_than_the_tables(name: str):
 
 
 def test_recipes_of_the_families_that_need_data_fit_their_tasks():
-    """The recipes have the vocabulary, length and mask of their tasks. test_stories and test_masked_texts check that
-    batches have this length."""
+    """test_stories and test_masked_texts check that batches have this length."""
     for name, recipe in RECIPES.items():
         task = task_of(name).corpus
         assert (recipe.config.vocabulary, recipe.config.trained_length) == (task.reader.vocabulary, task.trained_length)

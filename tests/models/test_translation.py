@@ -221,8 +221,7 @@ def test_typical_texts_are_of_training_and_padded(toy: TranslationCorpus):
 # The metric.
 
 def counted(found: list[str], references: list[list[str]]) -> float:
-    """Computes BLEU for texts without punctuation (Papineni et al. 2002). n-grams are clipped by the maximum count in
-    any reference. The reference length is the nearest one; if two are equally near, it is the shorter one."""
+    """Computes BLEU for texts without punctuation (Papineni et al. 2002): clipped n-grams, nearest length."""
     matches, totals, length, best = [0] * 4, [0] * 4, 0, 0
     for text, its in zip(found, references, strict=True):
         words, theirs = text.split(), [one.split() for one in its]

@@ -35,8 +35,7 @@ budgets = st.dictionaries(st.sampled_from([1200, 4800]), seeds, max_size=2)
 
 
 def test_the_textbook_example():
-    """Three seeds with differences -2, -3, -4: mean -3, standard error 1 / sqrt 3, and Student's t 2.92. So the result
-    is clear for limits outside -3 ± 1.686."""
+    """Differences -2, -3, -4: mean -3, error 1 / sqrt 3, Student's t 2.92: clear for limits outside -3 ± 1.686."""
     values = {1200: {0: -2.0, 1: -3.0, 2: -4.0}}
     estimate = of_values([*values[1200].values()])
     assert (estimate.value, estimate.half()) == pytest.approx((-3, 2.92 / math.sqrt(3)), abs=1e-4)
@@ -143,8 +142,7 @@ def test_a_normal_error_decides_at_95_percent():
 
 
 def test_few_texts_that_are_skewed_err_nearly_as_rarely():
-    """For 32 skewed (exponential) texts the error rate is nearly 5%. Quantiles of resampled means had 9% to 11%. Each
-    of the two sides errs half as often."""
+    """For 32 exponential texts, 5% err, half per side; quantiles of resampled means had 9% to 11%."""
     random = numpy.random.default_rng(8)
     drawn = random.exponential(size=(800, 32)) - 1
     found = [below_in_texts("", row).outcome for row in drawn]
@@ -174,8 +172,7 @@ def test_only_equal_steps_and_equal_seeds_are_compared():
 
 @given(budgets, numbers)
 def test_a_statement_and_its_contrary_have_opposite_outcomes(samples, limit: float):
-    """A statement clearly holds exactly if its contrary clearly does not hold. Without data neither is decided. If a
-    longer training has the opposite result, the contrary of the part that holds cannot be told."""
+    """Without data neither is decided; a longer training with the opposite result leaves the contrary open."""
     mirrored = {steps: {seed: -value for seed, value in values.items()} for steps, values in samples.items()}
     one, other = below("", samples, limit), below("", mirrored, -limit)
     contrary = {YES: NO, NO: YES}

@@ -86,8 +86,7 @@ def test_a_measure_says_which_pairs_are_right():
 
 
 def test_the_error_is_that_of_stratified_means():
-    """The standard error is that of a mean over strata, the paradigms. For two paradigms of 4 pairs the variance is the
-    sum of p (1 - p) / 3, divided by 2²."""
+    """Two paradigms (strata) of 4 pairs: the variance is the sum of p (1 - p) / 3, divided by 2²."""
     found = blimp.accuracy({"a": [True, True, True, False], "b": [True, False, True, False]})
     assert found["accuracy"] == 0.625
     assert found["accuracy_error"] == pytest.approx(math.sqrt(0.1875 / 3 + 0.25 / 3) / 2, abs=1e-5)

@@ -119,8 +119,7 @@ def all_heads(lab: StackLab, **state: object) -> HeadPlan:
 
 
 def another_scale(lab: StackLab, plan: HeadPlan = NO_INTERVENTION) -> HeadPlan:
-    """Returns the plan with a scale that the attention type supports and that the model was not trained with. If there
-    is none, the plan is returned unchanged."""
+    """Returns the plan with a scale that the type supports and was not trained with, or else the plan itself."""
     policies = lab.attention.policies
     if "logn" in policies:
         return plan.with_scale("logn", 9)
@@ -135,8 +134,7 @@ def random_ids(count: int, n: int, seed: int = 0) -> Tensor:
 
 
 def prompt_of(ids: Tensor) -> Prompt:
-    """Returns a prompt of any ids (N,) with a prediction for every token. The ids need not be a text that the task can
-    read."""
+    """Returns a prompt of any ids (N,), with a prediction for every token; they need not be a readable text."""
     return Prompt(tuple(ids.tolist()), tuple(map(str, ids.tolist())), tuple(range(len(ids))), (*ids[1:].tolist(), -1))
 
 

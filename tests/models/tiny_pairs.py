@@ -46,8 +46,7 @@ def make_lab(attention: str = "softmax") -> Seq2SeqLab:
 
 
 def random_pairs(count: int, text: int, target: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Returns ids of source texts and of decoder inputs, of several lengths with padding. The first pair has no
-    padding."""
+    """Returns ids of padded source texts and decoder inputs of several lengths; the first pair has no padding."""
     random = torch.Generator().manual_seed(seed)
     texts, targets = (torch.randint(3, TASK.vocabulary, (count, n), generator=random) for n in (text, target))
     for row in range(count):
