@@ -23,7 +23,7 @@ SLOW = ("learning/test_training_runs", "models/test_training", "models/test_pair
         "models/test_verdicts", "models/test_foreign", "models/test_contract", "models/test_claim",
         "models/test_encoders", "models/test_hostile_folders")
 # the tests that only `make nightly` runs: hostile traffic, installs and mutants
-NIGHTLY = ("test_adversarial.py::test_nothing", "test_protocol.py::test_a_stranger",
+NIGHTLY = ("test_protocol.py::test_nothing", "test_protocol.py::test_a_stranger",
            "test_install.py::test_pip", "test_install.py::test_make",
            *(f"test_extras.py::test_an_extra_has_what_its_documents_use[{name}" for name in ("study", "figures", "hf",
                                                                                              "notebook")),

@@ -1,4 +1,4 @@
-"""Runs a short version of `python -m tests.protocol`, and checks the generated messages."""
+"""Short versions of `python -m tests.protocol` and `tests.adversarial`, and checks of the generated messages."""
 
 import contextlib
 import json
@@ -6,13 +6,14 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from app.lab.tools import cont
 from app.lab.tools.cont import Continuation
 from app.server.requests import messages
-from tests import protocol
+from tests import adversarial, protocol
 from tests.protocol import Page, Step
 
 PAGE = Page("id", ["widget-a", "widget-b"], ["heads", "toolbar"], ["fragment"])
@@ -53,3 +54,18 @@ def test_a_continuation_is_not_stepped_twice_at_once(monkeypatch):
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(cont.advance, [now, now]))  # raises the error of a thread
     assert now.trained == "012" and not now.running
+
+
+CASES = {"links": 150, "plans": 150, "texts": 20, "events": 100, "files": 15, "pages": 4}
+
+
+@pytest.mark.parametrize("name", adversarial.ATTACKS)
+def test_nothing_that_strangers_send_breaks_anything(name: str):
+    assert adversarial.batch(name, seed=len(name), count=CASES[name]) >= CASES[name] // 2
+
+
+def test_the_attacks_detect_a_fault(monkeypatch):
+    """The attacks detect a fault: a state that no link can open is reported."""
+    monkeypatch.setattr(adversarial, "query_of", lambda state: "n=abc")
+    with pytest.raises(AssertionError):
+        adversarial.batch("links", seed=1, count=20)

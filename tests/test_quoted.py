@@ -1,10 +1,12 @@
-"""Tests of tests/quoted.py, which finds quotations of texts that were edited or removed."""
+"""Tests of the test suite's own tools: quotations of removed texts, and tests that passed only when repeated."""
 
+import subprocess
 import sys
 
 import pytest
 
-from tests import quoted
+from tests import quoted, reruns
+from tests.browser import ROOT
 
 REMOVED, PRESENT = {"The chart shows {n} old heads."}, {"The chart shows {n} heads.", "Open the model"}
 
@@ -38,3 +40,29 @@ def test_an_edited_text_is_reported_and_a_missing_commit_is_not(monkeypatch, cap
     monkeypatch.setattr(quoted, "git", lambda *arguments: None)
     quoted.main()
     assert capsys.readouterr().out == ""
+
+
+FLAKY = """
+import pathlib, pytest
+
+@pytest.mark.browser
+@pytest.mark.parametrize("n", range({count}))
+def test_passes_the_second_time(n, tmp_path_factory):
+    seen = pathlib.Path(__file__).with_name(f"seen-{{n}}")
+    first = not seen.exists()
+    seen.touch()
+    assert not first, "it was the first time"
+"""
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("count", [reruns.MOST, reruns.MOST + 1])
+def test_more_than_two_reruns_fail_the_run(tmp_path, count, workers):
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = browser\n")
+    (tmp_path / "test_flaky.py").write_text(FLAKY.format(count=count))
+    command = [sys.executable, "-m", "pytest", "-p", "tests.reruns", "-p", "no:cacheprovider", "-n", workers]
+    done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == (count > reruns.MOST), done.stdout
+    lines = (tmp_path / reruns.FILE).read_text().splitlines()
+    assert len(lines) == count and all("it was the first time" in line for line in lines)
+    assert ("FAILED: 3 tests were run again" in done.stdout) == (count > reruns.MOST)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from models.storage.checkpoint import CHECKPOINTS, read_json
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from studies import seeds, store
 from studies.claims import measure
 from studies.claims.evidence import Evidence
 from studies.claims.judge import judge
 from studies.claims.sources import disagreement, gated, heads, normalisation, synthesizer
+from studies.papa import results
 from studies.papa.corpora import CORPORA
 from studies.per_text import ASKED, RIGHT
 from studies.transfer import transfer_study
 from studies.zero_shot import choices
-from tests.made_papa import made as a_study
-from tests.made_papa import needing_heads
+
+PAPA_LAYERS, PAPA_HEADS = 2, 8
+COUNTS = results.head_counts(PAPA_LAYERS * PAPA_HEADS)
+CONSTANT_ANSWER = 0.01
 
 
 def times(metric: Any, factor: float) -> Any:
@@ -220,7 +225,7 @@ def as_the_sources_have_it(made: Made) -> None:
     made.measured("stories-selective.pieces.json", {"metric": {"perplexity": 36.0}, "layers": layers})
 
     for i, drop in enumerate((0.01, 0.015, 0.02, 0.025, 0.03)):
-        made.measured(f"model-{i}.papa.json", needing_heads(a_study(drop, 0.02, f"model-{i}", 0.5 + drop)))
+        made.measured(f"model-{i}.papa.json", needing_heads(papa_study(drop, 0.02, f"model-{i}", 0.5 + drop)))
 
     transferred = {"middle": 0.6, "random": 0.5, "dense": 0.5, "dense-softmax": 0.61, "random-softmax": 0.6}
     for i, (name, moment) in enumerate(transfer_study.MODELS.items()):
@@ -283,3 +288,36 @@ def gates_as_the_source_has_them(made: Made, **more: Any) -> None:
             "predictions": [256] * 20, "losses": [math.log(perplexity) + n / 9999 * (name != gated.GATED)] * 20}}
             for n in (256, 512, 1024)}
         made.measured(f"{name}.length.json", {"metric": metric, "readings": {"trained": by_length}})
+
+
+def papa_study(drop: float = 0.05, learned: float = 0.0, name: str = "masked-softmax", base: float = 0.8
+               ) -> dict[str, Any]:
+    """Returns results: with all heads constant a task loses `drop` of its score, half of it with half of the heads."""
+    loss_at = dict(zip(COUNTS, (0.0, drop / 2, drop * 0.8, drop * 0.9, drop), strict=True))
+    scores: dict[str, Any] = {}
+    for count, lost in loss_at.items():
+        scores[f"learned {count} 0"] = {str(seed): {"score": base * (1 - lost) + 0.001 * (seed - 1)}
+                                        for seed in range(3)}
+    scores[f"removed {COUNTS[-1]} 0"] = {str(seed): {"score": base / 2} for seed in range(3)}
+    for seed in range(3):
+        at = COUNTS[2]
+        scores[f"random {at} {seed}"] = {str(seed): {"score": base * (1 - loss_at[at] - learned) + 0.001 * (seed - 1)}}
+    order = [["self", layer, head] for layer in range(PAPA_LAYERS) for head in range(PAPA_HEADS)]
+    tasks = {key: {"metric": corpus.metric, "labels": ["x", "y"], "order": order, "scores": copy.deepcopy(scores),
+                   "constant_answer": CONSTANT_ANSWER, "cpu_seconds": 1.0}
+             for key, corpus in CORPORA.items()}
+    card = CHECKPOINTS / name / "card.json"
+    weights = store.sha(read_json(card)) if card.exists() else "0123"
+    return {"name": name, "weights": weights, "version": store.version("papa"), "metric": {}, "title": name,
+            "address": name, "layers": PAPA_LAYERS, "heads": PAPA_HEADS, "parameters": 1000,
+            "command": f"python -m studies.papa {name}", "cpu_seconds": 7,
+            "elsewhere": not card.exists(), "tasks": tasks}
+
+
+def needing_heads(found: dict[str, Any], lost: float = 0.5) -> dict[str, Any]:
+    """Returns the results with other scores for all heads pruned: every task then loses the fraction `lost`."""
+    for its in found["tasks"].values():
+        base = its["scores"]["learned 0 0"]
+        its["scores"][f"removed {COUNTS[-1]} 0"] = {seed: {"score": its["score"] * (1 - lost)}
+                                                    for seed, its in base.items()}
+    return found

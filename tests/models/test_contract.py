@@ -21,6 +21,8 @@ from models.nets.attention import TYPES
 from models.nets.config import PairConfig
 from models.nets.transformer import Block
 from models.storage.checkpoint import CHECKPOINTS, FILES, build, digests
+from models.storage.datasets import DATA
+from models.tasks.tokenizers import trained
 from models.training import evaluate
 from models.training.cards import cost
 from models.training.recipes import RECIPES, PairRecipe, is_current, task_of
@@ -267,3 +269,8 @@ def test_evaluate_reports_missing_files(arguments: list[str], missing: str, tmp_
     with pytest.raises(SystemExit, match="2"):
         evaluate.main()
     assert missing in capsys.readouterr().err
+
+
+@pytest.mark.verify
+def test_tokenizers_are_those_trained_on_the_data():
+    assert [text == path.read_text("utf-8") for path, text in trained(DATA).items()] == [True, True]

@@ -24,7 +24,7 @@ from studies.papa import __main__ as command
 from studies.papa import corpora, probes, results, shipped, study
 from studies.papa.corpora import CORPORA, JUDGED, Example
 from studies.papa.features import Cache
-from tests.made_papa import COUNTS, made, needing_heads
+from tests.models.made_claims import COUNTS, needing_heads, papa_study
 
 PRETRAINED = "somewhere-else"  # a model without a card; its numbers decide the statements about drops
 
@@ -37,7 +37,7 @@ def write(folder: Path, *studies: dict[str, Any]) -> Evidence:
 
 
 def test_drops_by_hand():
-    its = results.of(made(0.1))
+    its = results.of(papa_study(0.1))
     assert its.heads == 16 and its.counts == (0, 8, 14, 15, 16) and its.is_whole
     assert its.mean_drop("learned", 16) == pytest.approx(0.1) and its.mean_drop("learned", 8) == pytest.approx(0.05)
     assert its.mean_drop("removed", 16) == pytest.approx(0.5) and its.mean_drop("removed", 8) is None
@@ -52,7 +52,7 @@ def test_drops_by_hand():
     ((0.4, 0.5, 0.6), 0.798, True), ((0.4, 0.5, 0.6), 0.799, False)])
 def test_a_task_counts_above_both_controls(pruned: tuple[float, ...], constant: float, counts: bool):
     """Every probe, with scores from 0.799 to 0.801, beats all heads pruned and one constant answer."""
-    found = made(0.1)
+    found = papa_study(0.1)
     task = found["tasks"]["acceptability"]
     task["scores"]["removed 16 0"] = {str(seed): {"score": score} for seed, score in enumerate(pruned)}
     task["constant_answer"] = constant
@@ -62,7 +62,7 @@ def test_a_task_counts_above_both_controls(pruned: tuple[float, ...], constant: 
 
 
 def test_scores_below_nothing_have_no_drop():
-    found = made(0.1)
+    found = papa_study(0.1)
     for seeds in found["tasks"]["acceptability"]["scores"].values():
         for its in seeds.values():
             its["score"] -= 0.9
@@ -83,7 +83,7 @@ def test_the_constant_answer_by_hand():
 @pytest.mark.parametrize(("drop", "average", "most", "half"), [
     (0.01, ONCE, ONCE, ONCE), (0.1, FAILS, ONCE, FAILS), (0.3, FAILS, FAILS, FAILS), (0.08, OPEN, ONCE, FAILS)])
 def test_verdicts(drop: float, average: str, most: str, half: str, tmp_path: Path):
-    found = needing_heads(made(drop, name=PRETRAINED))
+    found = needing_heads(papa_study(drop, name=PRETRAINED))
     for key in {*CORPORA} - {*JUDGED}:  # only rows of tables, however much these tasks lose
         found["tasks"][key]["scores"]["learned 16 0"] = dict.fromkeys("012", {"score": 0.8 if drop > 0.1 else 0.1})
     claim = papa.claim(write(tmp_path / "m", found))
@@ -95,7 +95,7 @@ def test_verdicts(drop: float, average: str, most: str, half: str, tmp_path: Pat
 
 def test_the_pretrained_model_decides(tmp_path: Path):
     """The source's models were pretrained; our small encoder is in the table and decides nothing."""
-    here, there = needing_heads(made(0.01)), needing_heads(made(0.2, name=PRETRAINED))
+    here, there = needing_heads(papa_study(0.01)), needing_heads(papa_study(0.2, name=PRETRAINED))
     claim = papa.claim(write(tmp_path / "m", here, there))
     assert claim.statements[0].verdict.word == FAILS
     assert len(claim.statements[0].table) == 2 * (len(CORPORA) + 1) and claim.models == ("masked-softmax",)
@@ -104,7 +104,7 @@ def test_the_pretrained_model_decides(tmp_path: Path):
 
 @pytest.mark.parametrize(("more", "word"), [(0.06, ONCE), (-0.06, FAILS), (0.0, SMALL)])
 def test_the_order_is_judged_by_pairs(more: float, word: str, tmp_path: Path):
-    found = made(0.1, more)
+    found = papa_study(0.1, more)
     for its in found["tasks"].values():  # random noise, so that the difference of equal orders is uncertain
         its["scores"][f"random {COUNTS[2]} 0"]["0"]["score"] += 0.004
         its["scores"][f"random {COUNTS[2]} 1"]["1"]["score"] -= 0.004
@@ -115,18 +115,18 @@ def test_the_order_is_judged_by_pairs(more: float, word: str, tmp_path: Path):
 def test_better_models_are_ranked(tmp_path: Path):
     """A perfect rank correlation of five models is significant; of three models it is not."""
     drops = [0.03, 0.06, 0.09, 0.12, 0.15]
-    more = [made(drop, name=f"model-{i}", base=0.5 + drop) for i, drop in enumerate(drops)]
+    more = [papa_study(drop, name=f"model-{i}", base=0.5 + drop) for i, drop in enumerate(drops)]
     better = papa.claim(write(tmp_path / "m", *more)).statements[4]
     assert better.verdict.word == HOLDS and better.table[-1]["mean score without changes"] == "1.00"
     assert better.table[-1]["relative drop with all heads constant"] == "p = 0.01"  # one of 5! = 120 orders
-    less = [made(drop, name=f"model-{i}", base=0.9 - drop) for i, drop in enumerate(drops)]
+    less = [papa_study(drop, name=f"model-{i}", base=0.9 - drop) for i, drop in enumerate(drops)]
     assert papa.claim(write(tmp_path / "n", *less)).statements[4].verdict.word == FAILS
     assert papa.claim(write(tmp_path / "o", *more[:3])).statements[4].verdict.word == OPEN
 
 
 def moment(steps: int, drop: float, base: float) -> dict[str, Any]:
     """Returns the measurement of a stored checkpoint: unchanged, all heads constant, and all heads pruned."""
-    found = made(drop, name=f"masked-small-{steps}", base=base) | {"moment": {"steps": steps}}
+    found = papa_study(drop, name=f"masked-small-{steps}", base=base) | {"moment": {"steps": steps}}
     for its in found["tasks"].values():
         its["scores"] = {name: its["scores"][name] for name in (
             "learned 0 0", f"learned {COUNTS[-1]} 0", f"removed {COUNTS[-1]} 0")}
@@ -136,7 +136,7 @@ def moment(steps: int, drop: float, base: float) -> dict[str, Any]:
 
 def test_moments_are_points_and_no_models(tmp_path: Path):
     """Of each training only the last checkpoint is a point of the rank correlation."""
-    found = [needing_heads(made(0.05)), moment(300, 0.03, 0.5), moment(100, 0.02, 0.4)]
+    found = [needing_heads(papa_study(0.05)), moment(300, 0.03, 0.5), moment(100, 0.02, 0.4)]
     claim = papa.claim(write(tmp_path / "m", *found))
     assert {row["model"] for row in claim.statements[0].table} == {"masked-softmax"}
     assert claim.statements[1].verdict.word == MISSING  # no pretrained model
@@ -147,17 +147,17 @@ def test_moments_are_points_and_no_models(tmp_path: Path):
     ranked = results.ranked(results.of(its) for its in found)
     assert ranked.rank == pytest.approx(1) and (ranked.trainings, ranked.chance) == (2, pytest.approx(1 / 2))
     assert better.verdict.word == MISSING  # the three points come from only two trainings
-    found = [*found, made(0.04, name="other", base=0.6), moment(200, 0.5, 0.3)]  # only the last checkpoint counts
+    found = [*found, papa_study(0.04, name="other", base=0.6), moment(200, 0.5, 0.3)]  # only the last checkpoint counts
     ranked = results.ranked(results.of(its) for its in found)
     assert ranked.rank == pytest.approx(1) and (ranked.trainings, ranked.chance) == (3, pytest.approx(1 / 6))
-    whole = made(0.05, name="masked-small-300") | {"moment": {"steps": 300}}
-    claim = papa.claim(write(tmp_path / "n", made(0.05), whole))
+    whole = papa_study(0.05, name="masked-small-300") | {"moment": {"steps": 300}}
+    claim = papa.claim(write(tmp_path / "n", papa_study(0.05), whole))
     assert {row["model"] for row in claim.statements[0].table} == {"masked-softmax", "masked-small-300"}
 
 
 def test_points_are_of_the_same_tasks(tmp_path: Path):
     """Scores of models are compared on the tasks that all models have. A study of few tasks is not a point."""
-    first, second, third = (made(0.05 * i, name=f"model-{i}", base=0.4 + 0.1 * i) for i in (1, 2, 3))
+    first, second, third = (papa_study(0.05 * i, name=f"model-{i}", base=0.4 + 0.1 * i) for i in (1, 2, 3))
     for key in [*CORPORA][5:]:
         del first["tasks"][key]
     for by_seed in second["tasks"]["acceptability"]["scores"].values():  # the first model lacks this task
@@ -171,11 +171,11 @@ def test_points_are_of_the_same_tasks(tmp_path: Path):
 
 
 def test_without_a_study_nothing_is_measured(tmp_path: Path):
-    for evidence in (write(tmp_path / "m"), write(tmp_path / "o", made() | {"weights": "of before"})):
+    for evidence in (write(tmp_path / "m"), write(tmp_path / "o", papa_study() | {"weights": "of before"})):
         claim = papa.claim(evidence)
         assert {its.verdict.word for its in claim.statements} == {MISSING} and len(claim.statements) == 5
     with pytest.raises(CheckpointError, match="papa.json"):
-        papa.claim(write(tmp_path / "n", made() | {"tasks": None}))
+        papa.claim(write(tmp_path / "n", papa_study() | {"tasks": None}))
 
 
 def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -212,7 +212,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_the_command_says_what_was_measured():
     """The command for a repeated measurement lists tasks, modes or conditions if some of them were left out."""
-    whole = made()["tasks"]
+    whole = papa_study()["tasks"]
     assert command.options_of(whole, 16) == " --modes learned random"
     del whole["ner-emerging"]
     for its in whole.values():
