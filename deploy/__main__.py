@@ -11,15 +11,37 @@ again. Its visitors continue on the other replica, because a visitor's state is 
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from deploy import space
 from deploy.replica import CONTROL
 from deploy.supervisor import NAMES, ROOT, RestartError, Supervisor, request_restart, start_replica
+
+# The Hub refuses binary files outside Git LFS, so a Space has only this README and a Dockerfile that fetches the rest.
+README = """---
+title: Attention Lab
+emoji: 🔎
+colorFrom: indigo
+colorTo: gray
+sdk: docker
+app_port: 8501
+---
+
+Interventions on the attention heads of small and imported Transformers: {source} at {commit}.
+"""
+# .dockerignore lists the files of the image, each after an exclamation mark
+SOURCE = """FROM debian:bookworm-slim AS source
+RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates git
+RUN git init --quiet /source && cd /source && git fetch --quiet --depth 1 {source} {commit} && mkdir /context \\
+    && git archive FETCH_HEAD $(git show FETCH_HEAD:.dockerignore | sed -n 's/^!//p') | tar -x -C /context
+
+"""
+OURS = (".git", ".gitattributes", "README.md", "Dockerfile")  # files of a new Space, and those of this module
+FRAMES = "ENV ATTENTION_LAB_FRAMES=https://huggingface.co\n"  # this site shows the Space in a frame
 
 
 def main() -> None:
@@ -38,7 +60,12 @@ def main() -> None:
                              "default: no metrics")
     arguments = parser.parse_args()
     if arguments.action == "space":
-        _write_space(arguments, parser)
+        if len(arguments.names) != 1:
+            parser.error("name one folder: python -m deploy space FOLDER")
+        try:
+            write_space(Path(arguments.names[0]), arguments.source or _git("remote", "get-url", "origin"))
+        except (ValueError, OSError) as error:
+            parser.error(str(error))
         return
     if not set(arguments.names) <= set(NAMES):
         parser.error(f"which replica? {' or '.join(NAMES)}")
@@ -46,15 +73,6 @@ def main() -> None:
         _restart(arguments.names or NAMES, parser)
     else:
         _run(arguments, parser)
-
-
-def _write_space(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    if len(arguments.names) != 1:
-        parser.error("name one folder: python -m deploy space FOLDER")
-    try:
-        space.write(Path(arguments.names[0]), arguments.source or space.origin())
-    except (ValueError, OSError) as error:
-        parser.error(str(error))
 
 
 def _restart(names: list[str] | tuple[str, ...], parser: argparse.ArgumentParser) -> None:
@@ -88,6 +106,31 @@ def _run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None
         pass
     finally:
         site.stop()
+
+
+def write_space(folder: Path, source: str) -> None:
+    """Writes README.md and Dockerfile of a Space that runs the present commit of the repository at `source`.
+
+    Raises ValueError if `source` is no address, the folder is not empty, or ROOT is no clone.
+    """
+    if not re.fullmatch(r"(https|file)://[\w.~:/@%+-]+", source):
+        raise ValueError(f"expected the address https://… of a public repository, got {source!r}")
+    if folder.exists() and any(path.name not in OURS for path in folder.iterdir()):
+        raise ValueError(f"{folder} has other files; name an empty folder, or the clone of a new Space")
+    commit = _git("rev-parse", "HEAD")
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    image = re.sub(r"^COPY (\S+) ", r"COPY --from=source /context/\1 ", dockerfile, flags=re.MULTILINE)
+    image = image.replace("USER ", f"{FRAMES}USER ", 1)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "README.md").write_text(README.format(source=source, commit=commit), encoding="utf-8")
+    (folder / "Dockerfile").write_text(SOURCE.format(source=source, commit=commit) + image, encoding="utf-8")
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise ValueError(f"git {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":

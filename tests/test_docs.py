@@ -22,7 +22,7 @@ from studies import claims, encoders
 from studies.claims import MISSING, OPEN
 from studies.prune_heads import SHIPPED
 from tests.browser import ROOT
-from tools import findings, readme
+from tools import readme
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -58,10 +58,10 @@ def test_the_readme_and_contributing_are_short():
 def test_findings_are_the_stored_verdicts():
     """The page equals the stored verdicts, and each statement has its interval with a bar of one width."""
     page = PAGES["docs/findings.md"]
-    assert page == findings.text(), "python -m tools.findings"
-    bars = [findings.bar(statement.verdict) for claim in claims.read() for statement in claim.statements
+    assert page == readme.findings(), "python -m tools.readme"
+    bars = [readme.bar(statement.verdict) for claim in claims.read() for statement in claim.statements
             if statement.verdict.value is not None]
-    assert bars and all(len(bar) == findings.WIDTH and "o" in bar for bar in bars)
+    assert bars and all(len(bar) == readme.WIDTH and "o" in bar for bar in bars)
     assert all(f"`{bar}`" in page for bar in bars)
 
 

@@ -8,12 +8,11 @@ import math
 from collections.abc import Callable, Sequence
 from numbers import Real
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any
 
 import numpy
 from numpy import ndarray
-from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
-from typing_extensions import TypedDict
+from pydantic import TypeAdapter
 
 from models.errors import broken, in_repository
 from models.messages import message
@@ -23,35 +22,16 @@ from studies import per_text, store
 from studies.claims.verdict import FEWEST, Check, Samples, below, below_in_texts, deciding
 from studies.per_text import error
 from studies.seeds import FULL, SEEDS, that_count
+from studies.store import json_object
 
 CLAIMS = "claims.json"  # the file that `python -m studies.claims all` writes
 
 Metric = dict[str, Any]
-_OPEN = with_config(ConfigDict(extra="allow"))
-
-
-@_OPEN
-class _Training(TypedDict):
-    steps: int
-    seed: int
-    learning_rate: NotRequired[float]
-
-
-@_OPEN
-class _Card(TypedDict):
-    training: _Training
-    metric: Metric
-    other_seeds: NotRequired[dict[str, Metric]]
-    weights: NotRequired[dict[str, str]]
-
-
-@_OPEN
-class _Seeds(TypedDict):
-    steps: int
-    metrics: dict[str, Metric]
-
-
-_CARD, _SEEDS, _PARTS = TypeAdapter(_Card), TypeAdapter(_Seeds), TypeAdapter(dict[str, dict[str, Any]])
+_OF_SEEDS = dict[str, Metric]
+_TRAINING = json_object(steps=int, seed=int, learning_rate=(float, None))
+_CARD = TypeAdapter[Any](json_object(training=_TRAINING, metric=Metric, other_seeds=(_OF_SEEDS, None),
+                                     weights=(dict[str, str], None)))
+_SEEDS, _PARTS = TypeAdapter[Any](json_object(steps=int, metrics=_OF_SEEDS)), TypeAdapter[Any](_OF_SEEDS)
 
 
 class Evidence:
@@ -193,11 +173,13 @@ def is_repeated(between: Samples) -> bool:
     return len(between.get(deciding(between), {})) >= FEWEST
 
 
-def _validated(path: Path, shape: TypeAdapter, command: str = "") -> dict[str, Any]:
+def _validated(path: Path, shape: TypeAdapter[Any], command: str = "") -> dict[str, Any]:
     """Returns the content of a JSON file with this shape, empty if the file is missing."""
     try:
-        return shape.validate_json(path.read_bytes())
+        content = checkpoint.read_json(path)
+        shape.validate_python(content)
     except FileNotFoundError:
         return {}
-    except (OSError, ValidationError) as damage:
+    except (OSError, ValueError) as damage:
         raise broken(in_repository(path), message("is damaged"), command) from damage
+    return content

@@ -15,7 +15,6 @@ studies/probes/NAME/TASK.safetensors. Pairs of sentences and training checkpoint
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,15 +57,15 @@ def main() -> None:
     try:
         lab = load(arguments.model, arguments.runs)
         name = arguments.name or Path(arguments.model).name
-        folder = arguments.runs.absolute() / "papa" / name
-        work = Work(arguments.model, folder, arguments.runs.absolute(), arguments.data.absolute(), arguments.share)
+        arguments.runs, arguments.data = arguments.runs.absolute(), arguments.data.absolute()
+        folder = arguments.runs / "papa" / name
         if not arguments.finish:
             heads = len(lab.kinds[0].addresses)
             wanted = endpoints(heads) if arguments.endpoints else conditions(heads, arguments.modes, arguments.probes)
-            jobs = run_jobs(partial(measure, work, wanted), arguments.tasks, arguments.processes)
+            jobs = run_jobs(partial(measure, arguments, folder, wanted), arguments.tasks, arguments.processes)
             for _ in progress(jobs, arguments.tasks):
                 pass
-        studies = [work.study(lab, key) for key in arguments.tasks]
+        studies = [study_of(lab, arguments, folder, key) for key in arguments.tasks]
     except (CheckpointError, ForeignError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     command = f"python -m studies.papa {_address(arguments.model, arguments.name)}"
@@ -90,25 +89,14 @@ def load(model: str, runs: Path) -> Lab:
     return load_folder(model) if Path(model).is_dir() else loading.load(model)
 
 
-@dataclass(frozen=True)
-class Work:
-    """The settings that the tasks of one model share."""
-
-    model: str  # name, Hub address, folder or training checkpoint
-    folder: Path  # folder of the results, from which a study resumes
-    runs: Path  # folder of intermediate results and of training checkpoints
-    data: Path  # folder of the data sets
-    share: float  # fraction of the usual number of texts
-
-    def study(self, lab: Lab, key: str) -> TaskStudy:
-        """Returns the study of a task with its stored results."""
-        cache = Cache(self.runs / "papa" / "features")
-        return TaskStudy(lab, key, self.folder, cache, self.data, self.share)
+def study_of(lab: Lab, arguments: argparse.Namespace, folder: Path, key: str) -> TaskStudy:
+    """Returns the study of a task with its stored results."""
+    return TaskStudy(lab, key, folder, Cache(arguments.runs / "papa" / "features"), arguments.data, arguments.share)
 
 
-def measure(work: Work, wanted: Sequence[Condition], key: str) -> None:
-    """Measures the conditions of a task that are missing."""
-    measure_missing(work.study(load(work.model, work.runs), key), wanted)
+def measure(arguments: argparse.Namespace, folder: Path, wanted: Sequence[Condition], key: str) -> None:
+    """Measures the conditions of a task that are missing; the body of a process."""
+    measure_missing(study_of(load(arguments.model, arguments.runs), arguments, folder, key), wanted)
 
 
 def measure_missing(study: TaskStudy, wanted: Sequence[Condition]) -> None:

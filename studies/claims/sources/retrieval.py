@@ -1,6 +1,7 @@
 """Claim 3 on retrieval: selective attention in variable assignment, by number of events and position of the query."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from models.messages import N_, message
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
@@ -19,26 +20,26 @@ KINDS = {"selective": message("selective"), "softmax": message("softmax"), "log-
          "random": message("random")}
 
 
-def right_answers(events: int) -> Callable[[Metric], float]:
-    """Returns a function that reads the fraction of right answers from a metric."""
-    return lambda metric: metric["accuracy_by_events"][str(events)]
+def right(events: int, among: str) -> Callable[[Metric], float]:
+    """Returns a function that reads the fraction of right answers from a metric; `among` is a key of Answered.among.
+
+    LATE is the last quarter (events 73 to 96 of 96), ELSEWHERE are queries after an event with another variable.
+    """
+    if among == LATE:
+        return lambda metric: metric["accuracy_by_quarter"][str(events)][-1]
+    name = {ALL: "accuracy_by_events", ELSEWHERE: "elsewhere_by_events"}[among]
+    return lambda metric: metric[name][str(events)]
 
 
-def last_quarter(events: int) -> Callable[[Metric], float]:
-    """Returns a function that reads the fraction of right answers in the last quarter: events 73 to 96 of 96."""
-    return lambda metric: metric["accuracy_by_quarter"][str(events)][-1]
-
-
-def elsewhere(events: int) -> Callable[[Metric], float]:
-    """Returns a function that reads the fraction of right answers to queries after an event with another variable."""
-    return lambda metric: metric["elsewhere_by_events"][str(events)]
+def _side(kind: str, events: int, among: str) -> Side:
+    return Side(f"assignment-{kind}", right(events, among), per_text.answers(events, among))
 
 
 def statements(evidence: Evidence) -> list[Statement]:
     """Returns the statements on variable assignment."""
-    answers = {name: {events: evidence.samples(f"assignment-{name}", right_answers(events)) for events in EVENTS}
+    answers = {name: {events: evidence.samples(f"assignment-{name}", right(events, ALL)) for events in EVENTS}
                for name in KINDS}
-    late = {name: {events: evidence.samples(f"assignment-{name}", last_quarter(events)) for events in LONG}
+    late = {name: {events: evidence.samples(f"assignment-{name}", right(events, LATE)) for events in LONG}
             for name in KINDS}
     return [_solved(evidence, answers), _longer(evidence, answers, late), _random(evidence, answers)]
 
@@ -76,10 +77,9 @@ def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
                               events=TRAINED), name) for name in names]
     return judged(
         "selective-solved", _right(TRAINED, {KINDS[name]: answers[name][TRAINED] for name in names}),
-        largest([of_trainings(evidence, [Side(
-            f"assignment-{name}", lambda metric: 1 - right_answers(TRAINED)(metric), per_text.answers(TRAINED, ALL))])
-            for name in names]), checks,
-        _events_table(answers, names), _events_chart(answers, names),
+        largest([of_trainings(evidence, [replace(
+            _side(name, TRAINED, ALL), read=lambda metric: 1 - right(TRAINED, ALL)(metric))]) for name in names]),
+        checks, _events_table(answers, names), _events_chart(answers, names),
         commands.evaluated(["assignment-selective", "assignment-softmax"]), solved=SOLVED, trained=TRAINED)
 
 
@@ -99,21 +99,20 @@ def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
         "selective-longer",
         message("last quarter of {text}", text=_right(EVENTS[-1], {
             KINDS[name]: late[name][EVENTS[-1]] for name in names})),
-        of_trainings(evidence, *([Side(f"assignment-{kind}", last_quarter(LONG[-1]), per_text.answers(LONG[-1], LATE))]
-                                 for kind in ("selective", "softmax"))), checks,
+        of_trainings(evidence, *([_side(kind, LONG[-1], LATE)] for kind in ("selective", "softmax"))), checks,
         [*_events_table(answers, names), *rows], _events_chart(answers, names),
         commands.evaluated([f"assignment-{name}" for name in names]), solved=SOLVED)
 
 
 def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
-    away = {name: evidence.samples(f"assignment-{name}", elsewhere(TRAINED)) for name in ("random", "softmax")}
+    away = {name: evidence.samples(f"assignment-{name}", right(TRAINED, ELSEWHERE)) for name in ("random", "softmax")}
     between = differences(away["random"], away["softmax"])
     checks = [below(message("random below {lost:.0%}, another variable before", lost=LOST),
                     away["random"], LOST, _texts(evidence, away["random"], TRAINED, ELSEWHERE, "random")),
               below(message("random below softmax there"), between,
                     texts=_texts(evidence, between, TRAINED, ELSEWHERE, "random", "softmax"))]
     names = ("random", "softmax", "selective")
-    kinds = {name: {events: evidence.samples(f"assignment-{name}", elsewhere(events)) for events in EVENTS}
+    kinds = {name: {events: evidence.samples(f"assignment-{name}", right(events, ELSEWHERE)) for events in EVENTS}
              for name in names}
     blind = {label: {events: _blind(evidence, which, events) for events in EVENTS} for label, which in (
         (message("last digit"), "accuracy_by_events"),
@@ -125,9 +124,8 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
         _right(TRAINED, {KINDS[name]: away[name] for name in ("random", "softmax")} | {
             message("last digit"): blind[message("last digit, another variable before")][
                 TRAINED]}),
-        of_trainings(evidence, [Side(
-            "assignment-random", elsewhere(TRAINED), per_text.answers(TRAINED, ELSEWHERE))]),
-        checks, [*_events_table(answers, names), *rows], _events_chart(answers, names),
+        of_trainings(evidence, [_side("random", TRAINED, ELSEWHERE)]), checks,
+        [*_events_table(answers, names), *rows], _events_chart(answers, names),
         commands.evaluated([f"assignment-{name}" for name in names]), lost=LOST, trained=TRAINED)
 
 

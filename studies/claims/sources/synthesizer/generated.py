@@ -174,8 +174,9 @@ def dialogues(evidence: Evidence) -> Statement:
     rouge, replies = _measured(evidence)
     errors = {name: INTERVAL * error(_by_conversation(values, replies) / replies, replies)
               for name, values in rouge.items()}
-    checks = [below_in_texts(message("{kind} above softmax", kind=TITLES[name]), _behind_in_conversations(
-        rouge, name, replies)) for name in ALONE]
+    checks = [below_in_texts(message("{kind} above softmax", kind=TITLES[name]), None if (
+        difference := behind(rouge, name)) is None else _by_conversation(difference, replies) / replies.mean())
+        for name in ALONE]
     rows, here = [], N_("here, ROUGE-L")
     for name in COMPARED:
         own = evidence.card(f"dialogue-{name}").get("metric", {})
@@ -236,9 +237,3 @@ def _new(evidence: Evidence, replies: ndarray) -> Estimate | None:
 def _by_conversation(values: ndarray, replies: ndarray) -> ndarray:
     """Returns the sum of the values of each conversation's replies."""
     return numpy.add.reduceat(values, numpy.cumsum(replies) - replies)
-
-
-def _behind_in_conversations(rouge: Mapping[str, ndarray], name: str, replies: ndarray) -> ndarray | None:
-    """Returns the ROUGE-L of softmax minus the ROUGE-L of another type, one value per conversation."""
-    difference = behind(rouge, name)
-    return None if difference is None else _by_conversation(difference, replies) / replies.mean()

@@ -12,7 +12,7 @@ from studies.claims import Chart, Statement, tables
 from studies.claims.contrast import judged
 from studies.claims.evidence import Evidence
 from studies.claims.sources.synthesizer.generated import ALONE, MIXED, TITLES
-from studies.claims.verdict import Estimate, Samples, below, differences, no_worse, of_values
+from studies.claims.verdict import Samples, below, differences, no_worse, of_values
 from studies.encoders import STEPS
 from studies.papa.corpora import CORPORA
 from studies.transfer.transfer_study import KIND, MODELS, PROBED, TUNED, WAYS, Encoder, common, encoders_of
@@ -42,20 +42,13 @@ def _judged(encoders: Mapping[str, Encoder], kinds: Sequence[str]) -> Statement:
         sides = (_samples(encoders, kind, way), _samples(encoders, "softmax", way))
         checks.append(test(message(what, kind=TITLES[kind], way=message(WAY_WORDS[way])),
                            differences(*(sides if kinds == ALONE else reversed(sides)))))
-    return judged(key, _ours(encoders, kinds), _tuned(encoders, kinds), checks, _rows(encoders),
-                  _chart(encoders), COMMAND)
-
-
-def _tuned(encoders: Mapping[str, Encoder], kinds: Sequence[str]) -> Estimate | None:
-    """Returns the fine-tuned score of softmax minus the mean of other types; the seeds are those of the fine-tuning."""
-    plain, *others = ([*_samples(encoders, kind, TUNED).get(STEPS, {}).values()] for kind in ("softmax", *kinds))
-    return of_values([own - fmean(each) for own, *each in zip(plain, *others, strict=False)])
-
-
-def _ours(encoders: Mapping[str, Encoder], kinds: Sequence[str]) -> str:
-    return listed((message("{way}: {values}", way=message(WAY_WORDS[way]), values=tables.each([
+    ours = listed((message("{way}: {values}", way=message(WAY_WORDS[way]), values=tables.each([
         (TITLES[kind], tables.spread([*encoders[kind].scores(way, common(encoders, way)).values()], ".3f"))
         for kind in ("softmax", *kinds)])) for way in WAYS), "; ")
+    # the fine-tuned score of softmax minus the mean of other types; the seeds are those of the fine-tuning
+    plain, *others = ([*_samples(encoders, kind, TUNED).get(STEPS, {}).values()] for kind in ("softmax", *kinds))
+    tuned = of_values([own - fmean(each) for own, *each in zip(plain, *others, strict=False)])
+    return judged(key, ours, tuned, checks, _rows(encoders), _chart(encoders), COMMAND)
 
 
 def _rows(encoders: Mapping[str, Encoder]) -> list[dict[str, str]]:
