@@ -36,9 +36,8 @@ from hypothesis import strategies as st
 import models
 from app.lab.page import on_lab
 from app.lab.tools import TOOLS
-from app.state import session, visit
+from app.state import events, session, visit
 from app.state.fields import FIELDS
-from app.state.handlers import events, head_events
 from app.state.history import History
 from app.state.lab_state import PAGES, LabState
 from app.state.link import query_of, read_query
@@ -128,7 +127,7 @@ fields = st.fixed_dictionaries({}, optional={
     "language": words | values, "query": texts | values, "sequence": st.integers(-1, 2**60) | values,
     "key": st.sampled_from(["key", "bar", "lab", "start", "training"]) | values, "tool": tools | values,
     "name": names | tools | values})
-HANDLERS = (events.on_toolbar, head_events.on_heads, on_lab)
+HANDLERS = (events.on_toolbar, events.on_heads, on_lab)
 
 
 def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any], None]:

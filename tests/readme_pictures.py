@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
 
-from app.state.lessons import lesson_files
-from app.state.lessons.lesson_files import Place
+from app.state import lessons
+from app.state.lessons import Place
 from tests.browser import ROOT, chromium, serve
 from tests.e2e.test_lessons_done import at, do, linked, panel, ticked
 
@@ -34,7 +34,7 @@ def still(page: Page) -> None:
 def lesson(page: Page, address: str, key: str, count: int) -> Iterator[tuple[bytes, int]]:
     """Performs steps of a lesson; yields (picture, milliseconds of the frame) before and after each action."""
     page.goto(f"{address}/?lesson={key}.1")
-    for number, step in enumerate(lesson_files.lesson(key).steps[:count], 1):
+    for number, step in enumerate(lessons.lesson(key).steps[:count], 1):
         at(page, Place(key, number))
         page.get_by_role("button", name="Layer 1, head 1,").first.wait_for(timeout=60_000)
         still(page)

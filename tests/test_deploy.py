@@ -160,7 +160,7 @@ def test_nothing_is_looked_up_at_the_start(root: Path, monkeypatch: pytest.Monke
 
 
 def test_uploads_are_as_small_as_the_features_need(root: Path, monkeypatch: pytest.MonkeyPatch):
-    from app.state.visitor_models import MOST_PICTURE
+    from app.state.visit import MOST_PICTURE
     from app.views.yours import MOST_BYTES
 
     monkeypatch.chdir(root)

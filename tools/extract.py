@@ -18,7 +18,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import write_po
 
 from app.markdown import blocks
-from app.state.lessons import lesson_files
+from app.state import lessons
 from app.texts import ENGLISH, FOLDER, LANGUAGES, catalogue
 from studies.claims import TEXTS
 
@@ -84,7 +84,7 @@ def statement(file: BytesIO, keywords: object, tags: object, options: object) ->
 
 def lesson(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
     """Yields the texts of a lesson, in the format of Babel's extractors."""
-    content = lesson_files.read("read for its texts", file.read().decode("utf-8"))
+    content = lessons.read("read for its texts", file.read().decode("utf-8"))
     for step in content.steps:
         question = [step.question.ask, *step.question.choices, step.question.because] if step.question else []
         yield from ((1, None, text, []) for text in (step.title, step.text, step.task, *question))

@@ -12,7 +12,7 @@ import numpy
 from numpy import ndarray
 
 from app.content import effect, heads
-from app.state.pages.selection import Selection
+from app.state.selection import Selection
 from app.texts import spelt
 from components.colours import COLOURS
 from models import HeadPlan, Kind, Lab, Trace

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.content.tools import FIRST_TOOLS
-from app.state.pages.answer_view import MOST_TOKENS, NONE, AnswerView
-from app.state.pages.lab_view import LabView
-from app.state.pages.selection import Selection, changed, is_index, scaled, selected
+from app.state.lab_view import MOST_TOKENS, NONE, AnswerView, LabView
+from app.state.selection import Selection, changed, is_index, scaled, selected
 from models.kind import Shape
 from models.plan import POLICIES, HeadPlan
 

@@ -23,7 +23,7 @@ from app.content import picture, tools
 from app.content.heads import usable
 from app.content.tools import TOOLS
 from app.content.view import View
-from app.state.pages.selection import Selection
+from app.state.selection import Selection
 from components import channel
 from components.channel import Channel
 from components.colours import COLOURS

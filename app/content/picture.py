@@ -8,7 +8,7 @@ from numpy import ndarray
 from app.content import effect
 from app.content import heads as of_heads
 from app.content.view import View
-from app.state.pages.lab_view import CONTRIBUTIONS, GUESSES
+from app.state.lab_view import CONTRIBUTIONS, GUESSES
 from app.texts import _, spelt
 from components.mounting import Content
 from components.payload import lower_triangle

@@ -11,7 +11,7 @@ from app.content.heads import scale_of, state_of
 from app.content.picture import SIDE, guesses, selected_map
 from app.content.tool import Tool
 from app.content.view import View
-from app.state.pages.lab_view import GUESSES
+from app.state.lab_view import GUESSES
 from app.texts import N_, _, sentence
 from components.mounting import Content
 from components.payload import lower_triangle

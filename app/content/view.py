@@ -8,9 +8,8 @@ import numpy
 
 from app.content.effect import existing_index
 from app.content.heads import AnyTrace, usable
-from app.state.pages.answer_view import AnswerView
-from app.state.pages.lab_view import LAST, LabView
-from app.state.pages.selection import Selection
+from app.state.lab_view import LAST, AnswerView, LabView
+from app.state.selection import Selection
 from models import HeadPlan, Kind, Lab, Output
 from models.capabilities import Explainable
 from models.kind import TEXT

@@ -13,8 +13,8 @@ from app.server import caches
 from app.state import session
 from app.state.lab_state import CLAIMS, MATRIX, TRAINING, LabState
 from app.state.link import read_query, settled
-from app.state.pages.training_view import TrainingView
 from app.state.session import history
+from app.state.training_view import TrainingView
 from app.texts import _
 from components.mounting import Part
 from studies import claims

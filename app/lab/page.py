@@ -17,13 +17,11 @@ from app.lab.view import ERRORS, View, present_view
 from app.panels import choosing
 from app.panels.page import frame, lesson, text
 from app.server import caches
-from app.state import session, visit, visitor_models
+from app.state import events, session, visit
 from app.state.fields import MAX_ASKED
-from app.state.handlers import events as page_events
-from app.state.handlers import head_events, lesson_events
 from app.state.lab_state import LabState
-from app.state.pages.answer_view import MOST_TOKENS, NONE
-from app.state.pages.selection import address_of
+from app.state.lab_view import MOST_TOKENS, NONE
+from app.state.selection import address_of
 from app.state.session import history, is_index
 from app.texts import _, sentence
 from components.mounting import Part
@@ -141,7 +139,7 @@ def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
         return {"message": sentence(str(reading.error)), "start": reading.error.start, "stop": reading.error.stop,
                 "shown": cut(reading.shown, text.EXCERPT),
                 "excerpt": list(text.excerpt(state.text, reading.error.start, reading.error.stop))}
-    lab = visitor_models.opened(state.model, state.chat)
+    lab = visit.opened(state.model, state.chat)
     if lab.task.sees:
         return None
     messages = text.left_out(reading, lab, state.text) or text.hints(lab, reading.prompt, state.text)
@@ -181,14 +179,14 @@ def on_lab(event: dict[str, Any]) -> None:
     present = past.present
     match event.get("type"):
         case "text":
-            page_events.on_text(event)
+            events.on_text(event)
         case "model":
-            page_events.on_chooser(event.get("name"))
+            events.on_chooser(event.get("name"))
         case "select":
-            head_events.on_heads(event)
+            events.on_heads(event)
             _show(event)
         case "heads" | "scale":
-            head_events.on_heads(event)
+            events.on_heads(event)
         case "thing" | "tool" | "pin" | "look" | "marks" | "set":
             _show(event)
         case "prediction" if is_index(event.get("index"), MAX_ASKED + 1):
@@ -200,17 +198,17 @@ def on_lab(event: dict[str, Any]) -> None:
         case "act":
             tools.act(event)
         case "notice":
-            page_events.on_notice(event.get("name"))
+            events.on_notice(event.get("name"))
         case "written":
             visit.current().asked = present
         case "source" | "pair" | "patch" | "choose":
-            head_events.on_answer(event)
+            events.on_answer(event)
         case "prune":
             _prune(event.get("heads"), event.get("left"))
         case "step" | "answer" | "teach" | "leave":
-            lesson_events.on_lesson(event)
+            events.on_lesson(event)
         case "undo" | "redo" | "reset":
-            page_events.on_toolbar(event)
+            events.on_toolbar(event)
 
 
 def _picture(data: object) -> None:
@@ -218,14 +216,14 @@ def _picture(data: object) -> None:
     past = history()
     model = past.present.model
     if data is None:
-        visitor_models.set_picture(model, None)
-    elif isinstance(data, str) and len(data) <= 2 * visitor_models.MOST_PICTURE:
-        former = visitor_models.picture(model)
+        visit.set_picture(model, None)
+    elif isinstance(data, str) and len(data) <= 2 * visit.MOST_PICTURE:
+        former = visit.picture(model)
         try:
-            visitor_models.set_picture(model, base64.b64decode(data, validate=True))
-            text.read_picture(visitor_models.opened(model, past.present.chat))
+            visit.set_picture(model, base64.b64decode(data, validate=True))
+            text.read_picture(visit.opened(model, past.present.chat))
         except ERRORS as error:
-            visitor_models.set_picture(model, former)
+            visit.set_picture(model, former)
             past.problems = [str(error)]
 
 
@@ -240,7 +238,7 @@ def _prune(heads: object, left: object) -> None:
         if address is None:
             return
         order.append(address)
-    head_events.prune_to(tuple(order), left)
+    events.prune_to(tuple(order), left)
 
 
 def _show(event: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from app.content import view
 from app.panels.page import text
 from app.server import caches, limits, serving
 from app.server.limits import LimitError
-from app.state import visit, visitor_models
+from app.state import visit
 from app.state.lab_state import LabState
 from models import HeadPlan, Lab
 from models.labs.foreign import ForeignError
@@ -78,6 +78,6 @@ def present_view(state: LabState | None = None) -> View:
     """Returns the view of a state, by default of the present one; raises one of ERRORS if it cannot be computed."""
     past = visit.current().history
     state = state or past.present
-    opened = visitor_models.opened(state.model, state.chat)
+    opened = visit.opened(state.model, state.chat)
     fitting = replace(state.for_model(opened.name), compared=state.compared)  # a tool compares the models
     return View(opened, text.read(opened, past, state.text), fitting)

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.server import caches
-from app.state import session, visit
-from app.state.handlers import events
+from app.state import events, session, visit
 from app.state.lab_state import LAB
 from app.texts import _
 from models import catalogue

@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, unquote
 
-from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SHOWN, LabState
-from app.state.lessons.lesson_files import CHOICES, Place, step_at
-from app.state.pages.answer_view import AnswerView, Search
-from app.state.pages.lab_view import LabView
-from app.state.pages.selection import Selection
-from app.state.pages.training_view import TrainingView
-from app.state.shared import fit, fits_memory
+from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SHOWN, LabState, fit, fits_memory
+from app.state.lab_view import AnswerView, LabView, Search
+from app.state.lessons import CHOICES, Place, step_at
+from app.state.selection import Selection
+from app.state.training_view import TrainingView
 from app.texts import LANGUAGES
 from models import catalogue
 from models.errors import InputError

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from app.state.lessons.lesson_files import Place, step_at
-from app.state.pages.answer_view import AnswerView, Search
-from app.state.pages.lab_view import LabView
-from app.state.pages.selection import Selection
-from app.state.pages.training_view import TrainingView
-from app.state.shared import fit, fits_memory, shape_of
+from app.state.lab_view import AnswerView, LabView, Search
+from app.state.lessons import Place, step_at
+from app.state.selection import Selection
+from app.state.training_view import TrainingView
 from app.texts import ENGLISH, N_
 from models import catalogue
 from models.generate.decoding import Sampling
-from models.kind import Shape
+from models.info import ModelInfo
+from models.kind import Shape, largest_shape
+from models.kind import policies_of as of_kinds
 from models.plan import HeadPlan
 from models.storage.checkpoint import CheckpointError
 from studies.claims import KEYS, statement_keys
@@ -34,6 +34,32 @@ SHOWN = "shown"  # value of LabState.answer if the visitor displayed the right a
 LAST = -1  # value of LabState.prediction for the last prediction of the text
 MAX_TEXT = 200_000  # largest number of characters of a text; a longer text is cut
 MAX_COMPARED = 3  # largest number of compared models, not counting the page's model
+
+
+def entries(models: Iterable[str]) -> list[ModelInfo]:
+    return [catalogue.find(name) for name in models]
+
+
+def shape_of(models: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Returns attention block -> (layers, heads), each the maximum over the models; limits the valid selections."""
+    return largest_shape(entry.shape for entry in entries(models))
+
+
+def policies_of(models: Iterable[str]) -> frozenset[str]:
+    """Returns the scale policies that at least one of the models supports."""
+    return frozenset(policy for entry in entries(models) for policy in of_kinds(entry.kinds))
+
+
+def fit(plan: HeadPlan, models: Sequence[str]) -> tuple[HeadPlan, list[str]]:
+    """Returns the part of a plan that at least one model supports, and a description of each omitted part."""
+    shape, *beside = (entry.shape for entry in entries(models))
+    return plan.within(shape, policies_of(models), beside)
+
+
+def fits_memory(model: str, budgets: tuple[int, ...]) -> bool:
+    """Returns True for a model with selective attention and one budget per layer."""
+    (entry,) = entries([model])
+    return entry.selects and len(budgets) == entry.kinds[0].layers
 
 
 def default_model() -> str:
@@ -87,7 +113,7 @@ class LabState:
     claim: str = FIRST_CLAIM  # the open statement of Findings, its claim, or the matrix; one of CLAIMS
     page: str = FIRST_PAGE  # the open page, a key of PAGES
     lesson: Place | None = None  # the open step of a lesson; None outside lessons
-    answer: str = ""  # answer to the step's question: a letter of lesson_files.CHOICES, SHOWN, or empty
+    answer: str = ""  # answer to the step's question: a letter of lessons.CHOICES, SHOWN, or empty
     teach: bool = False  # True for the display in a classroom: large type
     # language of the interface, a key of texts.LANGUAGES; input texts and generated texts are not translated
     language: str = ENGLISH
@@ -124,6 +150,10 @@ class LabState:
         if name == self.model and not self.compared:
             return self
         return replace(self, compared=()).with_model(name)
+
+    def with_plan(self, plan: HeadPlan) -> LabState:
+        """Returns the state with the part of a plan that fits at least one of the models."""
+        return replace(self, plan=fit(plan, self.models)[0])
 
     def with_model(self, name: str) -> LabState:
         """Returns the same experiment on another model; a field that does not fit the model gets its default."""

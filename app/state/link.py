@@ -18,8 +18,8 @@ from urllib.parse import urlencode
 from app.state import old_links
 from app.state.fields import FIELDS, MAX_LINK_TEXT
 from app.state.lab_state import FIRST_PAGE, LAB, START, TRAINING, LabState, default_model, default_text, is_kept
-from app.state.lessons.lesson_files import Place, step_at
-from app.state.pages.selection import Selection
+from app.state.lessons import Place, step_at
+from app.state.selection import Selection
 from models import catalogue
 
 # State after skipping the start page: the text contains the right prediction, and the selected head attends to it.

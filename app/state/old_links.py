@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from app.state.pages.lab_view import LabView
+from app.state.lab_view import LabView
 from models.messages import cut, message
 
 LAB = "lab"

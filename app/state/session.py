@@ -14,9 +14,9 @@ from app.server import serving
 from app.state import visit
 from app.state.history import History, fits
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, SHOWN, LabState
-from app.state.lessons.lesson_files import Place
+from app.state.lessons import Place
 from app.state.link import read_query
-from app.state.pages.selection import is_index as is_index
+from app.state.selection import is_index as is_index
 from models.labs.foreign import is_foreign
 from models.messages import message
 

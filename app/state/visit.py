@@ -1,4 +1,4 @@
-"""Visit: the server-side state of one browser session.
+"""Visit: the server-side state of one browser session, with its constant matrices and pictures for external models.
 
 It is separate from the state of Streamlit's session, so that the events route (app/route.py) can use it.
 """
@@ -18,11 +18,14 @@ import streamlit as st
 from app.server import limits, serving
 from app.state.history import History
 from app.state.lab_state import LabState
-from app.state.lessons.lesson_files import Place
+from app.state.lessons import Place
 from components import channel
 from components.channel import Channel
+from models import Lab
 from models.contexts import setting
 
+MOST_LABS = 2  # number of models with constant matrices per visitor; 12 x 12 heads at 128 tokens take 9 MiB
+MOST_PICTURE = 8 * 2**20  # largest number of bytes of a picture's file
 SESSION_KEY = "visit"  # the key of the Visit in Streamlit's session state
 
 # Only Streamlit's sessions have strong references to these objects, so a Visit ends with its Streamlit session.
@@ -90,3 +93,34 @@ def use(visit: Visit) -> Iterator[Visit]:
     """Makes a session the current one while the context is open, for a thread without a Streamlit session."""
     with setting(_current, visit), channel.use(visit.channel):
         yield visit
+
+
+def opened(name: str, chat: bool = False) -> Lab:
+    """Returns a model, with this visitor's constant matrices if there are any; `chat` selects its chat template."""
+    lab = with_constants(serving.load(name))
+    return lab.in_chat if chat else lab
+
+
+def with_constants(lab: Lab) -> Lab:
+    """Returns the visitor's copy of a model with constant matrices, if there is one."""
+    copy = current().labs.get(lab.name)
+    # Two model folders can have the same name. The copy shares its task object only with the model it was made from.
+    return copy if copy is not None and copy.task is lab.task else lab
+
+
+def keep_constants(lab: Lab) -> None:
+    """Stores a model with new constant matrices. If there are more than MOST_LABS models, removes the oldest."""
+    labs = current().labs
+    labs.pop(lab.name, None)
+    labs[lab.name] = lab
+    while len(labs) > MOST_LABS:
+        labs.pop(next(iter(labs)))
+
+
+def picture(model: str) -> bytes | None:
+    return current().pictures.get(model)
+
+
+def set_picture(model: str, data: bytes | None) -> None:
+    """Stores the visitor's picture and removes any earlier one."""
+    current().pictures = {} if data is None else {model: data}

@@ -10,7 +10,7 @@ from app import texts
 from app.lab.tools import downloads
 from app.markdown import blocks
 from app.panels import choosing
-from app.state.handlers import lesson_events
+from app.state import events
 from app.state.lab_state import LabState
 from app.texts import _
 from components.library.citation import LINK, bibtex
@@ -35,7 +35,7 @@ def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
     by_anchor["data"]["rows"] = rows
     by_anchor["citing"] |= {"rows": _sources(), "code": bibtex().replace(f",\n  url = {{{LINK}}}", "")}
     header = {"sections": sections, "problems": [_(problem) for problem in [*problems, *damaged]]}
-    return [Part("guide", "guide", header, on_event=lesson_events.on_start)]
+    return [Part("guide", "guide", header, on_event=events.on_start)]
 
 
 def _section(title: str, body: str) -> dict[str, Any]:

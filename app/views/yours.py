@@ -12,8 +12,7 @@ from app.panels import choosing
 from app.panels.page import frame, progress
 from app.server import limits
 from app.server.jobs import Cancelled, Job, Progress
-from app.state import session, visit, visitor_models
-from app.state.handlers import events
+from app.state import events, session, visit
 from app.state.lab_state import LAB, LabState
 from app.texts import N_, _, sentence
 from components.mounting import Part
@@ -57,7 +56,7 @@ def page() -> None:
             if job is not None:
                 progress.draw(job, _ended)
             elif lab is not None:
-                _opened(visitor_models.with_constants(lab))
+                _opened(visit.with_constants(lab))
 
 
 def _handle() -> None:
@@ -153,7 +152,7 @@ def _ended(job: Job[Any]) -> None:
     st.session_state[session.JOB_PROBLEM] = job.problem
     if isinstance(job.result, Lab):
         if job.result.constant is not None:
-            visitor_models.keep_constants(job.result)
+            visit.keep_constants(job.result)
         else:
             events.open_model(job.result.name)
 
@@ -205,7 +204,7 @@ def _make_constants(model: str, source: str, text: str) -> None:
         return lab.with_constant(mean_weights(lab, texts, progress=tell, cancelled=cancelled))
 
     try:
-        lab = visitor_models.opened(model)
+        lab = visit.opened(model)
         limits.spend(limits.PASSES, MOST_TEXTS)
     except (limits.LimitError, CheckpointError, ForeignError) as error:
         st.session_state[session.JOB_PROBLEM] = str(error)

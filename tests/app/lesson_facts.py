@@ -15,7 +15,7 @@ import numpy
 import models
 from app.panels.choosing import card_of
 from app.state.lab_state import LabState
-from app.state.lessons.lesson_files import Step
+from app.state.lessons import Step
 from app.state.link import read_query
 from learning.recorded import recording
 from learning.tasks import TASKS as LEARNED_TASKS

@@ -14,7 +14,7 @@ from app.lab.tools.second import read as read_model
 from app.panels.page.text import read_picture
 from app.server import caches
 from app.server.caches import ByteCache
-from app.state import visitor_models
+from app.state import visit
 from app.state.lab_state import LabState
 from models import HeadPlan
 from models.labs.foreign import model_cache
@@ -158,12 +158,12 @@ def test_of_two_folders_with_the_same_name_the_last_is_shown(twins, monkeypatch)
 def test_matrices_are_of_the_model_that_they_were_made_for(twins, monkeypatch):
     from models.labs.foreign.running.constants import mean_weights
 
-    monkeypatch.setattr(visitor_models, "_labs", lambda kept={}: kept)  # noqa: B006
+    monkeypatch.setattr(visit, "_labs", lambda kept={}: kept)  # noqa: B006
     first, second = (models.load_folder(folder) for folder in twins)
     made = first.with_constant(mean_weights(first, [TEXT], 16))
-    visitor_models.keep_constants(made)
-    assert visitor_models.with_constants(first) is made
-    assert visitor_models.with_constants(second) is second
+    visit.keep_constants(made)
+    assert visit.with_constants(first) is made
+    assert visit.with_constants(second) is second
 
 
 def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monkeypatch):
@@ -174,7 +174,7 @@ def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monke
     state = LabState(first.name, compared=(second.name,))
     example = read_model(second.name, state, "")
     assert isinstance(example, Compared) and example.before.prompt == read_picture(second)
-    visitor_models.set_picture(first.name, drawing(1))
+    visit.set_picture(first.name, drawing(1))
     one, other = (read_model(name, state, "") for name in state.models)
     assert isinstance(one, Compared) and isinstance(other, Compared)
     assert one.before.prompt == other.before.prompt == second.read_picture(drawing(1))
@@ -186,7 +186,7 @@ def test_a_visitor_keeps_the_matrices_made_last(monkeypatch):
         def __init__(self, name: str) -> None:
             self.name, self.task = name, name
 
-    monkeypatch.setattr(visitor_models, "_labs", lambda kept={}: kept)  # noqa: B006
+    monkeypatch.setattr(visit, "_labs", lambda kept={}: kept)  # noqa: B006
     for name in ("a", "b", "a", "c"):
-        visitor_models.keep_constants(Made(name))
-    assert list(visitor_models._labs()) == ["a", "c"]
+        visit.keep_constants(Made(name))
+    assert list(visit._labs()) == ["a", "c"]

@@ -16,7 +16,7 @@ from app.lab.view import present_view
 from app.state import visit
 from app.state.lab_state import MATRIX, LabState
 from app.state.link import query_of, read_query
-from app.state.pages.training_view import TrainingView
+from app.state.training_view import TrainingView
 from app.state.visit import Visit
 from app.training import page as training_page
 from learning import recorded

@@ -13,7 +13,7 @@ from app.panels import choosing
 from app.state import visit
 from app.state.history import History
 from app.state.lab_state import LAB, PAGES, LabState
-from app.state.lessons.lesson_files import CHOICES, step_at
+from app.state.lessons import CHOICES, step_at
 from app.state.link import read_query
 from app.texts import LANGUAGES
 from app.views.teaching.teachers import PLAN

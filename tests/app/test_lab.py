@@ -21,11 +21,10 @@ from app.lab import page
 from app.lab.view import View
 from app.panels.page import text
 from app.state import visit
-from app.state.handlers.events import on_toolbar
-from app.state.handlers.head_events import on_heads
+from app.state.events import on_heads, on_toolbar
 from app.state.lab_state import LabState
+from app.state.lab_view import LAST, LabView
 from app.state.link import query_of, read_query
-from app.state.pages.lab_view import LAST, LabView
 from models.plan import HeadPlan, Scale
 from models.trace import row_entropy
 from tests.app.test_pages import opened, sent

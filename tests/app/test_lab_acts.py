@@ -23,7 +23,7 @@ from app.lab.view import View, present_view
 from app.panels.page.text import read_picture
 from app.state import visit
 from app.state.lab_state import LabState
-from app.state.pages.lab_view import LabView
+from app.state.lab_view import LabView
 from app.state.visit import Visit
 from models.generate.decoding import GREEDY
 from models.labs.foreign import model_cache

@@ -15,10 +15,9 @@ import pytest
 
 from app import texts
 from app.lab import page
-from app.state import visit
+from app.state import lessons, visit
 from app.state.lab_state import SHOWN, TRAINING, LabState
-from app.state.lessons import lesson_files
-from app.state.lessons.lesson_files import Place
+from app.state.lessons import Place
 from app.state.link import opened_by, read_query
 from app.texts import LANGUAGES, catalogue
 from app.training import page as training_page
@@ -26,7 +25,7 @@ from tests.app.lesson_facts import MEASURES, check
 from tests.app.test_lessons import NUMBER, PLACES, after, words_of
 
 MEASURED = ("study", "card", "probability", "contribution", "moved", "learned")
-IN_LAB = [place for place in PLACES if not lesson_files.step_at(place).trains]
+IN_LAB = [place for place in PLACES if not lessons.step_at(place).trains]
 WORDS = 45  # largest number of words in the text of a step
 QUOTED = re.compile(r"\*([^*]+)\*")
 
@@ -38,7 +37,8 @@ def payload(state: LabState) -> dict[str, Any]:
     with visit.use(now):
         texts.speak(state.language)
         now.history.do(state)
-        (part,) = training_page.parts(state, []) if state.page == TRAINING else page._parts(page.present(state), [])
+        (part,) = training_page.parts(state, []) if state.page == TRAINING else \
+            page._parts(page.present_view(state), [])
     texts.speak(texts.ENGLISH)
     arrays = {name: values.tolist() for name, values in part.arrays.items() if name.startswith("tool.")}
     return part.header | {"arrays": arrays}
@@ -51,7 +51,7 @@ def in_language(words: str, language: str) -> str:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_a_step_hides_the_answer_until_the_guess_and_the_reason_until_the_task(place: Place, language: str):
-    step, opened = lesson_files.step_at(place), replace(opened_by(place), language=language)
+    step, opened = lessons.step_at(place), replace(opened_by(place), language=language)
     shown = payload(opened)
     lesson = shown["lesson"]
     assert [lesson[name] for name in ("heading", "text", "task")] == [
@@ -83,7 +83,7 @@ def test_a_step_hides_the_answer_until_the_guess_and_the_reason_until_the_task(p
 @pytest.mark.parametrize("place", IN_LAB, ids=str)
 def test_before_the_guess_no_tool_shows_a_prediction(place: Place):
     """The task is done before the guess, with each tool that shows predictions."""
-    step, state = lesson_files.step_at(place), after(place)
+    step, state = lessons.step_at(place), after(place)
     if step.question is None:
         return
     for tool in [tool["key"] for tool in payload(state)["tools"] if tool["thing"] == "answer"] + [state.lab.tool]:
@@ -97,7 +97,7 @@ def test_before_the_guess_no_tool_shows_a_prediction(place: Place):
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_a_step_has_few_words(place: Place):
-    step = lesson_files.step_at(place)
+    step = lessons.step_at(place)
     for words in (step.text, step.task, *([step.question.ask, step.question.because] if step.question else [])):
         assert len(words.split()) <= WORDS, words
 
@@ -106,11 +106,11 @@ def test_a_step_has_few_words(place: Place):
 @pytest.mark.parametrize("place", IN_LAB, ids=str)
 def test_a_tool_that_a_task_names_is_offered(place: Place, language: str):
     """A name that ends in a question mark is the question of a tool."""
-    task = in_language(lesson_files.step_at(place).task, language)
+    task = in_language(lessons.step_at(place).task, language)
     named = [name for name in QUOTED.findall(task) if name[-1] in "?？" and "=" not in name]
     offered = {tool["question"] for tool in payload(replace(after(place), language=language))["tools"]}
     assert set(named) <= offered
-    assert named or not lesson_files.step_at(place).done.asks("tool")
+    assert named or not lessons.step_at(place).done.asks("tool")
 
 
 def numbers(value: Any) -> Iterator[float]:
@@ -137,15 +137,15 @@ def is_shown(number: str, values: list[float]) -> bool:
     return any(f"{value:.{digits}f}" == number for value in values)
 
 
-CASES = [(place, fact) for place in PLACES for fact in lesson_files.step_at(place).facts
+CASES = [(place, fact) for place in PLACES for fact in lessons.step_at(place).facts
          if fact["measure"] in MEASURED and NUMBER.search(fact["says"]) and not (
              # a number that the step quotes of another model, to compare this one with
-             fact["measure"] == "card" and fact["model"] != lesson_files.step_at(place).opens["model"])]
+             fact["measure"] == "card" and fact["model"] != lessons.step_at(place).opens["model"])]
 
 
 @pytest.mark.parametrize(("place", "fact"), CASES, ids=lambda its: str(its) if isinstance(its, Place) else its["says"])
 def test_a_quoted_number_is_on_the_screen_of_its_step(place: Place, fact: dict):
-    step = lesson_files.step_at(place)
+    step = lessons.step_at(place)
     (number, *_) = NUMBER.findall(fact["says"])
     least = float(number.rstrip("%")) / 100 if "more than" in fact["says"] else None
     linked = read_query({"lesson": str(place), **step.opens, **step.does, **fact.get("with", {})})[0]
@@ -162,20 +162,20 @@ def test_a_number_that_no_screen_shows_is_noticed():
     assert is_shown("2.87", [2.8651]) and not is_shown("2.87", [2.86])
 
 
-FACTS = [(place, fact) for place in PLACES for fact in lesson_files.step_at(place).facts]
+FACTS = [(place, fact) for place in PLACES for fact in lessons.step_at(place).facts]
 
 
 @pytest.mark.parametrize(("place", "fact"), FACTS, ids=lambda its: str(its) if isinstance(its, Place) else its["says"])
 def test_the_facts_of_a_lesson_are_true(place: Place, fact: dict):
     if fact["measure"] == "source":  # a number from the paper, not from the models of this project
-        assert fact["paper"] in lesson_files.lesson(place.lesson).arxiv
+        assert fact["paper"] in lessons.lesson(place.lesson).arxiv
         return
-    wrong = check(lesson_files.step_at(place), fact)
+    wrong = check(lessons.step_at(place), fact)
     assert not wrong, f"lesson {place} {wrong}"
 
 
 def test_a_false_fact_is_reported():
-    step = lesson_files.step_at(Place("gates", 3))
+    step = lessons.step_at(Place("gates", 3))
     fact = {**next(fact for fact in step.facts if fact["measure"] == "answer"), "is": "9"}
     assert "answer is '3', expected {'is': '9'}" in check(step, fact)
 
@@ -183,7 +183,7 @@ def test_a_false_fact_is_reported():
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_every_number_rests_on_a_fact(place: Place):
     """Of a question, only the right answer and its reason count: the other choices are wrong on purpose."""
-    step = lesson_files.step_at(place)
+    step = lessons.step_at(place)
     wrong = [choice for i, choice in enumerate(step.question.choices) if i != step.question.right] \
         if step.question else []
     texts = " ".join(words for words in words_of(step) if words not in wrong)

@@ -14,21 +14,18 @@ from hypothesis import strategies as st
 from app.lab.view import View
 from app.panels.page.lesson import outcome
 from app.panels.page.text import Reading
-from app.state import visit
-from app.state.handlers import events, lesson_events
+from app.state import events, lessons, visit
 from app.state.history import History
 from app.state.lab_state import SHOWN, START, LabState
-from app.state.lessons import conditions, lesson_files
-from app.state.lessons.conditions import Outcome
-from app.state.lessons.lesson_files import CHOICES, FOLDER, ORDER, Place, Step, Words
+from app.state.lab_view import LabView
+from app.state.lessons import CHOICES, FOLDER, ORDER, Outcome, Place, Step, Words
 from app.state.link import FIRST_VISIT, first_lab, opened_by, query_of, read_query
-from app.state.pages.lab_view import LabView
 from app.texts import catalogue
 from models import HeadPlan, load
 from tests.app.test_pages import opened, sent
 from tests.app.visitors import visiting
 
-PLACES = [Place(each.key, number) for each in lesson_files.lessons() for number in range(1, len(each.steps) + 1)]
+PLACES = [Place(each.key, number) for each in lessons.lessons() for number in range(1, len(each.steps) + 1)]
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*\s*%|\d+\.\d+")
 
 
@@ -40,7 +37,7 @@ def words_of(step: Step) -> list[Words]:
 
 def after(place: Place) -> LabState:
     """Returns the state of the app after a step was completed with the right answer."""
-    step = lesson_files.step_at(place)
+    step = lessons.step_at(place)
     state, problems = read_query({"lesson": str(place), **step.opens, **step.does})
     assert not problems
     return replace(state, answer=CHOICES[step.question.right] if step.question else "")
@@ -58,7 +55,7 @@ def test_there_is_a_file_for_each_lesson_and_no_other():
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_a_step_is_done_by_doing_it_and_not_by_opening_it(place: Place):
-    step = lesson_files.step_at(place)
+    step = lessons.step_at(place)
     start = opened_by(place)
     assert start.lesson == place
     assert not step.done.holds(start, came(start))
@@ -67,7 +64,7 @@ def test_a_step_is_done_by_doing_it_and_not_by_opening_it(place: Place):
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_what_a_step_opens_can_be_read(place: Place):
-    step = lesson_files.step_at(place)
+    step = lessons.step_at(place)
     for link in (step.opens, {**step.opens, **step.does}):
         assert read_query({"lesson": str(place), **link})[1] == []
     assert not {"page", "lesson", "say", "teach", "lang"} & {*step.opens, *step.does}
@@ -84,7 +81,7 @@ def test_each_step_has_a_short_link_that_opens_it(place: Place):
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_both_languages_give_the_same_numbers(place: Place):
-    for words in words_of(lesson_files.step_at(place)):
+    for words in words_of(lessons.step_at(place)):
         chinese = catalogue("zh").get(words).string
         english, other = (sorted(re.sub(r"\s", "", n) for n in NUMBER.findall(its)) for its in (words, chinese))
         assert english == other
@@ -92,18 +89,18 @@ def test_both_languages_give_the_same_numbers(place: Place):
 
 
 def test_links_of_the_former_lesson_open_its_steps_in_the_two_that_it_became():
-    titles = [lesson_files.step_at(Place.parse(f"softmax.{step}")).title for step in range(1, 7)]
+    titles = [lessons.step_at(Place.parse(f"softmax.{step}")).title for step in range(1, 7)]
     assert titles == ["Entropy", "Limit it with log n", "And the predictions?", "relu² instead of softmax",
                       "Softmax in the same unit", "What you know now"]
     assert read_query({"lesson": "softmax.4"}) == (opened_by(Place("normalisation", 1)), [])
 
 
 def test_a_task_that_asks_for_several_heads_counts_them():
-    done = lesson_files.step_at(Place("gates", 5)).done
+    done = lessons.step_at(Place("gates", 5)).done
     state = LabState("assignment-selective", plan=HeadPlan.parse("self-0.0g0-0.1g0.5-2.0~1g0"))
     assert done.count(state) == (3, 6)
     assert done.count(replace(state, plan=HeadPlan.parse("self-0.0~3g0-1.0~3g0"))) == (6, 6)
-    assert lesson_files.step_at(Place("gates", 2)).done.count(state) is None
+    assert lessons.step_at(Place("gates", 2)).done.count(state) is None
 
 
 def test_a_saved_state_opens_as_a_step_that_can_be_undone(visitor: History):
@@ -123,14 +120,14 @@ def test_progress_that_a_browser_has_stored_is_taken_over(visitor: History):
 
 
 def test_every_word_of_conditions_is_used():
-    used = [step.done for each in lesson_files.lessons() for step in each.steps]
-    assert not [word for word in conditions.WORDS if not any(done.asks(word) for done in used)]
+    used = [step.done for each in lessons.lessons() for step in each.steps]
+    assert not [word for word in lessons.WORDS if not any(done.asks(word) for done in used)]
 
 
 def test_the_last_step_of_each_lesson_asks_what_the_lesson_taught():
-    for its in lesson_files.lessons():
+    for its in lessons.lessons():
         assert its.steps[-1].question is not None
-        assert its.steps[-1].done == conditions.Condition("right", True)
+        assert its.steps[-1].done == lessons.Condition("right", True)
 
 
 def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
@@ -158,14 +155,14 @@ def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
     (("steps", -1, "question", "choices"), [], "two to four"), (("arxiv",), [1], "texts")])
 def test_a_file_that_is_wrong_is_refused_with_the_place(path, value, message):
     entry = json.loads((FOLDER / "constant.json").read_text("utf-8"))
-    lesson_files.read("constant", json.dumps(entry))
+    lessons.read("constant", json.dumps(entry))
     with pytest.raises(ValueError, match=message):
-        lesson_files.read("constant", broken(entry, path, value))
+        lessons.read("constant", broken(entry, path, value))
 
 
 def test_what_is_no_json_is_refused():
     with pytest.raises(ValueError, match="no JSON"):
-        lesson_files.read("constant", "{")
+        lessons.read("constant", "{")
 
 
 @pytest.mark.parametrize("text", ["", "constant", "constant.0", "constant.99", "other.1", "constant.1\n", "Constant.1",
@@ -188,9 +185,9 @@ def test_heads_are_counted_as_the_plan_has_them(heads, n: int):
     states = [plan.state("self", layer, head) for layer in range(3) for head in range(4)]
     for word, fits in (("constant", lambda s: s.constant), ("pruned", lambda s: s.gate == 0),
                        ("half open", lambda s: 0 < s.gate < 1)):
-        its = conditions.check({word: n}, "here")
+        its = lessons.check({word: n}, "here")
         assert its.holds(state, Outcome()) == (sum(map(fits, states)) >= n)
-    named = conditions.check({"plan": str(plan.with_scale("trained"))}, "here") if plan.heads else None
+    named = lessons.check({"plan": str(plan.with_scale("trained"))}, "here") if plan.heads else None
     assert named is None or named.holds(state, Outcome())
 
 
@@ -200,8 +197,8 @@ def test_conditions_are_joined_as_they_are_called(one: bool, two: bool):
     state = LabState("assignment-softmax", "x=1; x=?" if one else "y=1; y=?", lab=shown)
     parts = [{"contains": "x="}, {"tool": "answer.lens"}]
     for word, expected in (("all", one and two), ("any", one or two)):
-        assert conditions.check({word: parts}, "here").holds(state, Outcome()) == expected
-        assert conditions.check({"not": {word: parts}}, "here").holds(state, Outcome()) != expected
+        assert lessons.check({word: parts}, "here").holds(state, Outcome()) == expected
+        assert lessons.check({"not": {word: parts}}, "here").holds(state, Outcome()) != expected
 
 
 @pytest.mark.parametrize(("condition", "outcome_", "holds"), [
@@ -210,7 +207,7 @@ def test_conditions_are_joined_as_they_are_called(one: bool, two: bool):
     ({"turned": True}, Outcome("3", "3"), False), ({"turned": True}, Outcome("2", "3"), True),
     ({"predicts": "2"}, Outcome("2", "3"), True), ({"predicts": "2"}, Outcome("3", "3"), False)])
 def test_conditions_on_the_outcome(condition: dict[str, Any], outcome_: Outcome, holds: bool):
-    assert conditions.check(condition, "here").holds(LabState(), outcome_) is holds
+    assert lessons.check(condition, "here").holds(LabState(), outcome_) is holds
 
 
 @pytest.fixture
@@ -223,16 +220,16 @@ def visitor(monkeypatch) -> History:
 
 def test_leaving_a_lesson_restores_the_visitor_s_state(visitor: History):
     own = visitor.present
-    lesson_events.on_lesson({"type": "step", "to": "constant.1"})
-    lesson_events.on_lesson({"type": "step", "to": "constant.2"})
+    events.on_lesson({"type": "step", "to": "constant.1"})
+    events.on_lesson({"type": "step", "to": "constant.2"})
     events.set_text("something else")
-    lesson_events.on_lesson({"type": "leave"})
+    events.on_lesson({"type": "leave"})
     assert visitor.present == own
 
 
 def test_another_page_is_opened_without_the_lesson(visitor: History):
     own = visitor.present
-    lesson_events.on_lesson({"type": "step", "to": "gates.1"})
+    events.on_lesson({"type": "step", "to": "gates.1"})
     assert visitor.present.page == "lab"
     events.on_toolbar({"type": "page", "page": "results"})
     assert visitor.present == replace(own, page="results")
@@ -243,17 +240,17 @@ def test_another_page_is_opened_without_the_lesson(visitor: History):
 @pytest.mark.parametrize("teach", [False, True])
 def test_large_type_stays_as_it_was_chosen_inside_the_lesson(visitor: History, teach: bool):
     events.on_toolbar({"type": "large", "on": teach})
-    lesson_events.on_lesson({"type": "step", "to": "constant.1"})
-    lesson_events.on_lesson({"type": "leave"})
+    events.on_lesson({"type": "step", "to": "constant.1"})
+    events.on_lesson({"type": "leave"})
     assert visitor.present.teach is teach  # nothing was chosen in the lesson, so the setting is kept
-    lesson_events.on_lesson({"type": "step", "to": "constant.1"})
+    events.on_lesson({"type": "step", "to": "constant.1"})
     assert visitor.present.teach is teach
     events.on_toolbar({"type": "large", "on": not teach})
-    lesson_events.on_lesson({"type": "leave"})
+    events.on_lesson({"type": "leave"})
     assert visitor.present.teach is not teach
-    lesson_events.on_lesson({"type": "step", "to": "constant.1"})
-    lesson_events.on_lesson({"type": "teach", "on": teach})
-    lesson_events.on_lesson({"type": "leave"})
+    events.on_lesson({"type": "step", "to": "constant.1"})
+    events.on_lesson({"type": "teach", "on": teach})
+    events.on_lesson({"type": "leave"})
     assert visitor.present.teach is teach
     events.on_toolbar({"type": "large", "on": "yes"})
     assert visitor.present.teach is teach
@@ -261,38 +258,38 @@ def test_large_type_stays_as_it_was_chosen_inside_the_lesson(visitor: History, t
 
 def test_undo_leads_back_out_of_a_lesson_too(visitor: History):
     own = visitor.present
-    lesson_events.on_lesson({"type": "step", "to": "selective.2"})
+    events.on_lesson({"type": "step", "to": "selective.2"})
     visitor.undo()
     assert visitor.present == own
 
 
 def test_an_answer_is_final_and_kept_when_the_step_is_opened_again(visitor: History):
-    place = next(place for place in PLACES if lesson_files.step_at(place).question)
-    lesson_events.take_step(place)
-    lesson_events.on_lesson({"type": "answer", "choice": 0})
+    place = next(place for place in PLACES if lessons.step_at(place).question)
+    events.take_step(place)
+    events.on_lesson({"type": "answer", "choice": 0})
     # the question is already answered, so a second answer is ignored
-    lesson_events.on_lesson({"type": "answer", "choice": 1})
+    events.on_lesson({"type": "answer", "choice": 1})
     assert visitor.present.answer == "b"
     visit.current().ticked.add(place)
-    lesson_events.on_lesson({"type": "answer", "choice": 0})
+    events.on_lesson({"type": "answer", "choice": 0})
     assert visitor.present.answer == "b"
-    lesson_events.take_step(PLACES[-1])
-    lesson_events.take_step(place)
+    events.take_step(PLACES[-1])
+    events.take_step(place)
     assert visitor.present.answer == "b"
 
 
 def test_showing_the_answer_is_neither_right_nor_wrong(visitor: History):
-    lesson_events.on_lesson({"type": "answer"})
+    events.on_lesson({"type": "answer"})
     assert not visitor.present.answer  # outside of a lesson
-    place = Place(ORDER[0], len(lesson_files.lesson(ORDER[0]).steps))
-    lesson_events.take_step(place)
-    lesson_events.on_lesson({"type": "answer", "choice": None})
+    place = Place(ORDER[0], len(lessons.lesson(ORDER[0]).steps))
+    events.take_step(place)
+    events.on_lesson({"type": "answer", "choice": None})
     assert visitor.present.answer == SHOWN
     assert came(visitor.present).is_right is None
 
 
 def test_the_start_page_leads_to_the_first_lesson(visitor: History):
-    lesson_events.on_start({"type": "lesson"})
+    events.on_start({"type": "lesson"})
     assert visitor.present.lesson == Place(ORDER[0], 1)
 
 
@@ -300,11 +297,11 @@ def test_the_start_page_leads_to_the_first_lesson(visitor: History):
                                    {"type": "step", "to": ["constant.1"]}, {"type": "teach", "on": 1},
                                    {"type": ["leave"]}, *({"type": "answer", "choice": its} for its in (9, "a", True))])
 def test_events_that_no_browser_of_ours_sends_change_nothing(event: dict[str, Any], visitor: History):
-    for place in (None, Place(ORDER[0], len(lesson_files.lesson(ORDER[0]).steps))):
+    for place in (None, Place(ORDER[0], len(lessons.lesson(ORDER[0]).steps))):
         if place:
-            lesson_events.take_step(place)
+            events.take_step(place)
         before = visitor.present
-        for handle in (lesson_events.on_lesson, lesson_events.on_lessons, lesson_events.on_start):
+        for handle in (events.on_lesson, events.on_lessons, events.on_start):
             handle(event)
         assert visitor.present == before
 
@@ -314,7 +311,7 @@ def test_the_list_of_lessons_begins_and_goes_on():
     now = app.session_state["visit"]
     now.ticked.add(Place("gates", 1))
     cards = sent(app.run(), "lessons")[0]["cards"]
-    assert [card["title"] for card in cards] == [f"{n}. {its.title}" for n, its in enumerate(lesson_files.lessons(), 1)]
+    assert [card["title"] for card in cards] == [f"{n}. {its.title}" for n, its in enumerate(lessons.lessons(), 1)]
     assert (cards[0]["button"], cards[0]["to"]) == ("Begin", "constant.1")
     assert (cards[1]["button"], cards[1]["to"]) == ("Go on", "gates.2")
     with visit.use(now):
@@ -337,7 +334,7 @@ def test_only_the_next_lesson_has_a_filled_button():
     def filled() -> list[str]:
         return [card["to"] for card in sent(app, "lessons")[0]["cards"] if card["next"]]
 
-    first, second, *_others = lesson_files.lessons()
+    first, second, *_others = lessons.lessons()
     assert filled() == [f"{first.key}.1"]
     app.session_state["visit"].ticked.update(Place(first.key, step) for step in range(1, len(first.steps) + 1))
     app.run()

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 from app import texts
 from app.lab import tools
-from app.state import old_links, session, visit
+from app.state import events, old_links, session, visit
 from app.state.fields import FIELDS, MAX_LINK_TEXT
-from app.state.handlers import events
 from app.state.lab_state import LabState
+from app.state.lab_view import LabView
 from app.state.link import opened_by, query_of, read_query
-from app.state.pages.lab_view import LabView
-from app.state.pages.selection import SCOPES, Selection, is_scope
+from app.state.selection import SCOPES, Selection, is_scope
 from models import HeadPlan, catalogue
 from models.plan import KINDS
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 import models
-from app.state.handlers import events, lesson_events
+from app.state import events
 from app.state.history import History
 from app.state.lab_state import FIRST_PAGE, LAB, START, TRAINING, default_text
 from app.state.link import first_lab, opened_by, query_of, read_query
@@ -60,7 +60,7 @@ def test_without_the_layer_another_word_wins_in_the_lab(monkeypatch: pytest.Monk
     assert answer(LAYER)[0] == page["answer"].strip() == "friends" and "*friends*, not *ball*" in page["says"]
     event = page["ways"][-1]["event"]
     visiting(monkeypatch, past)
-    lesson_events.on_start(event)
+    events.on_start(event)
     state = past.present
     assert (state.page, state.plan, state.text) == (LAB, LAYER, opened_by(None).text)
     assert (state.selection.layer, state.selection.scope) == (2, "row")
@@ -78,7 +78,7 @@ def test_any_other_link_opens_the_same_experiment(link: dict[str, str]):
 def test_a_strange_event_changes_nothing(event: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
     past = History(opened_by(None))
     visiting(monkeypatch, past)
-    lesson_events.on_start(event)
+    events.on_start(event)
     assert past.present == opened_by(None)
 
 
@@ -88,7 +88,7 @@ def test_each_way_on_opens_its_page(monkeypatch: pytest.MonkeyPatch):
     for event in ways:
         past = History(opened_by(None))
         visiting(monkeypatch, past)
-        lesson_events.on_start(event)
+        events.on_start(event)
         opened_pages.append((past.present.page, str(past.present.lesson)))
     assert opened_pages == [(LAB, "constant.1"), (TRAINING, "None"), (LAB, "None")]
 
@@ -97,7 +97,7 @@ def test_the_header_opens_the_lab_with_the_same_text_and_plan(monkeypatch: pytes
     there = read_query(dict(parse_qsl(sent(opened(page=START, plan=str(HEAD)), "bar")[0]["links"])))[0]
     past = History(opened_by(None))
     visiting(monkeypatch, past)
-    lesson_events.on_start({"type": "plan", "plan": str(HEAD)})
+    events.on_start({"type": "plan", "plan": str(HEAD)})
     events.on_toolbar({"type": "page", "page": LAB})
     assert past.present == there and (there.page, there.plan) == (LAB, HEAD)
 

@@ -19,10 +19,9 @@ from app.content import picture
 from app.panels.page import text
 from app.server import limits, serving
 from app.server.limits import LimitError
-from app.state import visit
+from app.state import lessons, visit
 from app.state.lab_state import LabState
-from app.state.lessons import lesson_files
-from app.state.lessons.lesson_files import Place
+from app.state.lessons import Place
 from app.state.visit import Visit
 from components.mounting import Part
 from components.payload import unpack
@@ -138,7 +137,7 @@ def test_selecting_a_head_of_the_lab_sends_neither_tiles_nor_words():
 def test_the_script_does_not_acknowledge_an_event_that_arrives_while_it_draws(monkeypatch: pytest.MonkeyPatch):
     app = opened(lesson="constant.1")
     now, content = app.session_state["visit"], picture.content
-    question = lesson_files.step_at(Place.parse("constant.1")).question
+    question = lessons.step_at(Place.parse("constant.1")).question
     answered = {"key": "lab", "sequence": 9, "type": "answer", "choice": question.right}
 
     def interrupted(*args: Any) -> Any:

@@ -17,9 +17,7 @@ from app import route
 from app.markdown import literal
 from app.panels import choosing
 from app.server import limits, serving
-from app.state import session, visit
-from app.state.handlers import events
-from app.state.handlers import events as page_events
+from app.state import events, session, visit
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import read_query
@@ -150,7 +148,7 @@ def opening(number: int, text: str, kind: str = "open") -> tuple[str, dict[str, 
 def test_of_several_links_in_one_message_the_last_is_opened(monkeypatch: pytest.MonkeyPatch):
     now = visitor()
     read = []
-    monkeypatch.setattr(page_events, "read_query", lambda query: read.append(query["text"]) or read_query(query))
+    monkeypatch.setattr(events, "read_query", lambda query: read.append(query["text"]) or read_query(query))
     with visit.use(now):
         now.channel.receive([opening(n, f"text+{n}") for n in range(1, 251)])
         assert read == ["text 250"] and now.history.present.text == "text 250" and now.channel.newest == 250

@@ -12,12 +12,11 @@ from linkify_it import LinkifyIt
 import models
 from app.state.fields import MAX_LINK_TEXT
 from app.state.history import History
-from app.state.lab_state import CLAIMS, MAX_COMPARED, PAGES, LabState
-from app.state.lessons.lesson_files import Place
+from app.state.lab_state import CLAIMS, MAX_COMPARED, PAGES, LabState, fit
+from app.state.lab_view import BOUNDS, MEASURES, MOST_TOKENS, NONE, WANTED, AnswerView, Search
+from app.state.lessons import Place
 from app.state.link import first_lab, opened_by, query_of, read_query
-from app.state.pages.answer_view import BOUNDS, MEASURES, MOST_TOKENS, NONE, WANTED, AnswerView, Search
-from app.state.pages.selection import SCOPES, Selection
-from app.state.shared import fit
+from app.state.selection import SCOPES, Selection
 from models import HeadPlan
 from models.catalogue import family, find
 from models.generate.decoding import Sampling

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 import models
 from app.server import limits
-from app.state import visit
-from app.state.handlers import lesson_events
+from app.state import events, visit
 from app.state.lab_state import LabState
-from app.state.lessons.lesson_files import Place
+from app.state.lessons import Place
 from app.state.link import query_of, read_query
-from app.state.pages.training_view import TrainingView
+from app.state.training_view import TrainingView
 from app.state.visit import Visit
-from app.training import events, page, runs
+from app.training import page, runs
 from learning import recorded
 from learning.loop import SOME
 from learning.recipe import Recipe
@@ -50,7 +49,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
 
 def act(now: Visit, *sent: dict[str, Any]) -> TrainingView:
     for event in sent:
-        events.on_training(event)
+        page.on_training(event)
     return now.history.present.training
 
 
@@ -189,13 +188,13 @@ def test_stop_and_a_second_press_leave_nothing_running(now: Visit):
 
 
 def test_train_one_yourself_trains_at_once(now: Visit):
-    assert act(now, {"type": "own"}).recipe == events.FIRST
-    assert begun(now.trainings.runs[events.FIRST])
+    assert act(now, {"type": "own"}).recipe == page.FIRST
+    assert begun(now.trainings.runs[page.FIRST])
     act(now, {"type": "stop"})
 
 
 def test_in_a_lesson_nothing_is_trained_before_the_guess_and_the_step_stays(now: Visit):
-    lesson_events.take_step(Place("birth", 4))
+    events.take_step(Place("birth", 4))
     step = now.history.present
     act(now, {"type": "train"}, {"type": "table"}, {"type": "lab"})
     assert now.history.present == step and not now.trainings

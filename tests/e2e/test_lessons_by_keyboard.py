@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.state.lessons import lesson_files
-from app.state.lessons.lesson_files import ORDER, Place
+from app.state import lessons
+from app.state.lessons import ORDER, Place
 from tests.e2e.app_page import linked, tab_to
 from tests.e2e.test_accessibility import violations
 from tests.e2e.test_lessons_done import panel
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 def walk(page: Page, key: str, look: Callable[[Place], None] = lambda place: None) -> None:
     """Answers the question of each step of a lesson, and goes to the next step, with Tab, Space and Enter."""
-    steps = lesson_files.lesson(key).steps
+    steps = lessons.lesson(key).steps
     for number, step in enumerate(steps, 1):
         here = Place(key, number)
         expect(panel(page).locator('a[aria-current="step"]')).to_have_attribute("data-to", str(here), timeout=60_000)

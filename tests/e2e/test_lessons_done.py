@@ -7,11 +7,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app import texts
-from app.state.lessons import lesson_files
-from app.state.lessons.lesson_files import ORDER, Place, Step
-from app.state.pages.lab_view import LabView
-from app.state.pages.selection import Selection
-from app.state.pages.training_view import TrainingView
+from app.state import lessons
+from app.state.lab_view import LabView
+from app.state.lessons import ORDER, Place, Step
+from app.state.selection import Selection
+from app.state.training_view import TrainingView
 from app.texts import LANGUAGES, _
 from learning.recipe import Recipe
 from models import HeadPlan
@@ -130,7 +130,7 @@ def spoken() -> Iterator[None]:
 def test_a_lesson_from_beginning_to_end(key: str, language: str, spoken: None, visit: Callable[..., Page]):
     texts.speak(language)
     page = visit(wait=False, lesson=f"{key}.1", lang=language)
-    steps = lesson_files.lesson(key).steps
+    steps = lessons.lesson(key).steps
     for number, step in enumerate(steps, 1):
         at(page, Place(key, number))
         if step.question:
@@ -147,7 +147,7 @@ def test_a_lesson_from_beginning_to_end(key: str, language: str, spoken: None, v
 
 
 def test_the_result_of_a_guess_appears_after_the_step_and_the_last_question_can_be_repeated(visit: Callable[..., Page]):
-    steps = lesson_files.lesson("constant").steps
+    steps = lessons.lesson("constant").steps
     page = visit(wait=False, lesson="constant.1")
     at(page, Place("constant", 1))
     choices, because = panel(page).locator(".choice"), panel(page).locator(".because")
@@ -183,7 +183,7 @@ def test_the_answer_can_be_shown_without_a_guess(visit: Callable[..., Page]):
 
 def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):
     page = visit(wait=False, lesson="constant.1")
-    steps = lesson_files.lesson("constant").steps
+    steps = lessons.lesson("constant").steps
     for number, step in enumerate(steps, 1):
         at(page, Place("constant", number))
         assert step.question
@@ -282,7 +282,7 @@ def test_the_picture_stays_where_it_is_from_step_to_step_and_lessons_are_marked(
 
 def test_a_step_shows_what_its_task_needs_and_a_tab_the_rest(visit: Callable[..., Page]):
     page = visit(wait=False, lesson="constant.1")
-    for number, step in enumerate(lesson_files.lesson("constant").steps[:3], 1):
+    for number, step in enumerate(lessons.lesson("constant").steps[:3], 1):
         at(page, Place("constant", number))
         for part in (".side", ".view", ".tools"):
             expect(page.locator(part)).to_be_visible(visible=step.needs == "buttons" and part != ".tools")
@@ -309,7 +309,7 @@ def test_a_step_is_on_one_screen_of_a_projector(lang: str, visit: Callable[..., 
     page.set_viewport_size({"width": 1280, "height": 800})
     step, main = panel(page), page.locator("[data-testid=stMain]")
     for place in CLASS:
-        lesson_step = lesson_files.step_at(Place.parse(place))
+        lesson_step = lessons.step_at(Place.parse(place))
         go(page, lesson=place, teach="1", lang=lang)
         at(page, Place.parse(place))
         page.wait_for_timeout(300)

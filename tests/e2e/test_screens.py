@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from app.state.lessons import lesson_files
-from app.state.lessons.lesson_files import Place
+from app.state import lessons
+from app.state.lessons import Place
 from tests.e2e.app_page import answer, answered, linked, tile
 
 pytestmark = pytest.mark.browser
@@ -67,7 +67,7 @@ def test_large_type_is_a_setting_of_the_page_and_of_its_link(visit: Callable[...
 
 def test_the_answers_of_the_page_for_teachers_are_folded_except_in_print(visit: Callable[..., Page]):
     page = visit(wait=False, page="teachers")
-    question = lesson_files.step_at(Place("gates", 2)).question
+    question = lessons.step_at(Place("gates", 2)).question
     assert question is not None
     answer = page.locator(".st-key-teachers details").first.locator("li, p").last
     page.locator(".st-key-teachers details").first.wait_for(timeout=60_000)

@@ -10,7 +10,7 @@ from app.content.picture import shown_token
 from app.content.tool import Tool
 from app.lab.view import Kept, View
 from app.panels.measured import measures
-from app.state.pages.answer_view import DIRECT, HEADS, NONE, TOKENS
+from app.state.lab_view import DIRECT, HEADS, NONE, TOKENS
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
 from models.analysis.relevance import HeadRelevance, applies, relevance_of

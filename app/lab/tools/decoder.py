@@ -10,7 +10,7 @@ from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
 from app.state.fields import MAX_LINK_TEXT
-from app.state.pages.selection import CROSS
+from app.state.selection import CROSS
 from app.state.session import history
 from app.texts import N_, _, number, spelt
 from components.mounting import Content

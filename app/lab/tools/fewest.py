@@ -16,10 +16,9 @@ from app.lab.view import ERRORS, View, present_view
 from app.panels.page import progress
 from app.server import limits, serving
 from app.server.jobs import Cancelled, Job, Progress
-from app.state import visit
-from app.state.handlers import head_events
-from app.state.pages.answer_view import BOUNDS, FEWEST, WANTED, WINNING, Search
-from app.state.pages.answer_view import GROUPS as IN_GROUPS
+from app.state import events, visit
+from app.state.lab_view import BOUNDS, FEWEST, WANTED, WINNING, Search
+from app.state.lab_view import GROUPS as IN_GROUPS
 from app.state.session import history
 from app.texts import N_, _, spelt
 from components.mounting import Content
@@ -276,7 +275,7 @@ def act(event: dict[str, Any]) -> None:
         this.search.job.cancel()
     plan = _plan(event.get("apply"))
     if plan is not None:
-        head_events.set_plan(plan)
+        events.set_plan(plan)
 
 
 def _job(view: View, question: Question, key: tuple[Any, ...]) -> Job[Any]:

@@ -9,7 +9,7 @@ from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import ERRORS, View, present_view
 from app.server import caches, limits, serving
-from app.state.handlers import head_events
+from app.state import events
 from app.state.session import is_index
 from app.texts import N_, _
 from components.mounting import Content
@@ -138,7 +138,7 @@ def act(event: dict[str, Any]) -> None:
         task = _task(study, view.state.lab.setting("papa.task"))
         order: list[Address] = order_of(view.lab, study, task)
         if is_index(event.get("count"), len(order) + 1):
-            head_events.set_plan(HeadPlan().with_heads(order[:event["count"]], constant=True))
+            events.set_plan(HeadPlan().with_heads(order[:event["count"]], constant=True))
 
 
 TOOLS = [Tool(KEY, N_("How many can be constant?"), N_("constant attention"), content, tip="constant", act=act,

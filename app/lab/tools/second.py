@@ -19,7 +19,7 @@ from app.panels import choosing
 from app.panels.choosing import informative_models, model_label
 from app.panels.page.text import read_picture
 from app.server import serving
-from app.state import visitor_models
+from app.state import visit
 from app.state.lab_state import MAX_COMPARED, LabState
 from app.state.session import history
 from app.texts import N_, _, number
@@ -75,7 +75,7 @@ def read(name: str, state: LabState, text: str) -> Compared | str:
     """Returns a model with the traces of the text, or a sentence why the model cannot read the text."""
     serving.give_way()
     try:
-        lab = visitor_models.opened(name, state.chat)
+        lab = visit.opened(name, state.chat)
         prompt = read_picture(lab, state.model) if lab.task.sees else compute.read(lab, text, target=state.target)
     except (CheckpointError, ForeignError, InputError) as error:
         return _(str(error))

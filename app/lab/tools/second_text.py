@@ -10,7 +10,7 @@ from app import compute
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
-from app.state.handlers import events
+from app.state import events
 from app.state.lab_state import LAST
 from app.state.session import history, is_index
 from app.texts import N_, _, number, spelt

@@ -3,9 +3,8 @@
 import streamlit as st
 
 from app import texts
-from app.state import session, visit
+from app.state import events, session, visit
 from app.state.fields import MAX_LINK_TEXT
-from app.state.handlers import events
 from app.state.lab_state import PAGES, START, TEACHERS, LabState
 from app.state.link import lab_of, query_of
 from app.state.visit import Visit

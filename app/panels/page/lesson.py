@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from app import compute
-from app.state import session, visit
+from app.state import lessons, session, visit
 from app.state.lab_state import SHOWN, LabState
-from app.state.lessons.conditions import Condition, Outcome
-from app.state.lessons.lesson_files import CHOICES, ORDER, Lesson, Place, Question, after, lesson, step_at
+from app.state.lessons import CHOICES, ORDER, Condition, Lesson, Outcome, Place, Question
 from app.texts import _
 from models import Output
 
@@ -23,10 +22,10 @@ def content(state: LabState, results: Outcome) -> dict[str, Any] | None:
     place = state.lesson
     if place is None:
         return None
-    this_lesson, step, ticked = lesson(place.lesson), step_at(place), visit.current().ticked
+    this_lesson, step, ticked = lessons.lesson(place.lesson), lessons.step_at(place), visit.current().ticked
     if step.done.holds(state, results):
         ticked.add(place)
-    back, forth = after(place, -1), after(place)
+    back, forth = lessons.after(place, -1), lessons.after(place)
     return {"number": ORDER.index(place.lesson) + 1, "title": _(this_lesson.title), "place": str(place),
             "steps": _step_links(this_lesson, ticked), "heading": _(step.title), "text": _(step.text),
             "task": _(step.task), "done": place in ticked, "count": step.done.count(state),
@@ -38,7 +37,7 @@ def content(state: LabState, results: Outcome) -> dict[str, Any] | None:
 
 def outcome(state: LabState, after: Sequence[Output] = (), before: Sequence[Output] = ()) -> Outcome:
     """Returns the results that a step's condition can test, of the predictions under the plan and unmodified."""
-    question = step_at(state.lesson).question if state.lesson else None
+    question = lessons.step_at(state.lesson).question if state.lesson else None
     is_right = None
     if question is not None and state.answer not in ("", SHOWN):
         is_right = CHOICES.index(state.answer) == question.right
@@ -66,7 +65,8 @@ def _question(question: Question, state: LabState, place: Place, results: Outcom
     """
     answer = state.answer
     may_show_answer = session.may_show_answer(place, answer)
-    again = results.is_right is False and not may_show_answer and step_at(place).done == Condition("right", True)
+    is_only_condition = lessons.step_at(place).done == Condition("right", True)
+    again = results.is_right is False and not may_show_answer and is_only_condition
     hint = ""
     if again:
         hint = _("Not this one: choose again.")

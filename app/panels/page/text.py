@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from app import compute
-from app.state import visitor_models
+from app.state import events, visit
 from app.state.fields import MAX_LINK_TEXT
-from app.state.handlers import events
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.texts import _
@@ -73,7 +72,7 @@ def read_picture(lab: Lab, of: str = "") -> Prompt:
 
     A file that is no valid picture, or too large a one, raises InputError.
     """
-    chosen = visitor_models.picture(of or lab.name)
+    chosen = visit.picture(of or lab.name)
     return ReadsPictures.of(lab).read_picture(EXAMPLE.read_bytes() if chosen is None else chosen)
 
 
@@ -81,7 +80,7 @@ def _picture(lab: Lab, limit: int) -> Reading:
     try:
         return Reading(read_picture(lab), "", limit)
     except InputError as error:
-        visitor_models.set_picture(lab.name, None)
+        visit.set_picture(lab.name, None)
         return Reading(read_picture(lab), "", limit, error)
 
 

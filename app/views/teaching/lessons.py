@@ -3,24 +3,22 @@
 from collections.abc import Sequence
 from typing import Any
 
-from app.state import visit
-from app.state.handlers import lesson_events
+from app.state import events, lessons, visit
 from app.state.lab_state import LabState
-from app.state.lessons import lesson_files
-from app.state.lessons.lesson_files import Lesson, Place
+from app.state.lessons import Lesson, Place
 from app.texts import _
 from components.mounting import Part
 
 
 def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
-    every = lesson_files.lessons()
+    every = lessons.lessons()
     counts = [len(lesson.steps) for lesson in every]
     following = next((lesson.key for lesson in every if _left(lesson)), "")  # only its button is filled
     return [Part("lessons", "lessons", {
         "about": _("{n} lessons of {least} to {most} steps. Your text and plan come back afterwards.",
                    n=len(counts), least=min(counts), most=max(counts)),
         "cards": [_card(number, lesson, lesson.key == following) for number, lesson in enumerate(every, 1)],
-        "problems": [_(problem) for problem in problems]}, on_event=lesson_events.on_lessons)]
+        "problems": [_(problem) for problem in problems]}, on_event=events.on_lessons)]
 
 
 def _places(lesson: Lesson) -> list[Place]:

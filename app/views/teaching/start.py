@@ -8,9 +8,9 @@ from typing import Any
 
 from app import compute
 from app.server import serving
-from app.state.handlers import lesson_events
+from app.state import events
 from app.state.lab_state import LabState
-from app.state.lessons.lesson_files import ORDER, lesson
+from app.state.lessons import ORDER, lesson
 from app.state.link import opened_by
 from app.texts import _, spelt
 from components.mounting import Part
@@ -42,7 +42,7 @@ def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
         "says": _says(head, plan, [old.names[int(old.top()[0])].strip(), new.names[token].strip()], was, now,
                       float(row.max()), layers * heads),
         "buttons": _buttons(plan, *pruned),  # the last one is filled
-        "ways": _ways(plan), "large": state.teach}, on_event=lesson_events.on_start)]
+        "ways": _ways(plan), "large": state.teach}, on_event=events.on_start)]
 
 
 def _says(head: Address, plan: HeadPlan, answers: list[str], was: str, now: str, most: float, heads: int) -> str:

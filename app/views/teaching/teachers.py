@@ -12,7 +12,7 @@ from app.markdown import plain
 from app.panels.page import frame
 from app.state import session
 from app.state.lab_state import LabState
-from app.state.lessons.lesson_files import CHOICES, Place, lesson, step_at
+from app.state.lessons import CHOICES, Place, lesson, step_at
 from app.texts import N_, _
 
 

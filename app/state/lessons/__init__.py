@@ -1,1 +1,0 @@
-"""Lesson files and the conditions of their steps."""
