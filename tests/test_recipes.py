@@ -227,6 +227,24 @@ def test_a_page(tmp_path: Path):
     assert "This page is a toy." in run(tmp_path, "-c", code)
 
 
+SETTING = {
+    "app/state/lab_state.py": after("    training: TrainingView", '    sorting: str = "verdict"'),
+    "app/state/fields.py": after('    Field("claim"', '    Field("sort", "sorting", _one_of(("verdict", "source"))),'),
+}
+
+
+def test_a_pages_setting(tmp_path: Path):
+    """The toy setting is part of a link, and a damaged link says so."""
+    assert len(SETTING) == PROMISED["A page's setting"]
+    follow(tmp_path, SETTING)
+    code = ("from dataclasses import replace; from app.state.link import query_of, read_query; "
+            "from app.state.lab_state import LabState; "
+            "query = query_of(replace(LabState(), page='results', sorting='source')); "
+            "print(query, read_query({'page': 'results', 'sort': 'sideways'})[1])")
+    assert run(tmp_path, "-c", code).split(maxsplit=1) == [
+        "page=results&sort=source", "['The link has an unknown setting, “sideways”.']\n"]
+
+
 COMPONENT = {
     "components/toy/toy.js": '''
 import { defineComponent } from '../runtime/component.js';
