@@ -209,8 +209,9 @@ def test_fresh_weights(initial_std: float | None, embedding_std: float):
         assert float(block.down.weight.std()) == pytest.approx((initial_std or 1024**-0.5) * writes, rel=0.015)
 
 
-def test_parameter_count(attention: str):
+@pytest.mark.parametrize("name", SCORES)
+def test_parameter_count(name: str):
     """As the config says: tied embeddings count once, and a gated attention unit has one norm and no MLP."""
-    model = Transformer(replace(CONFIG, attention=attention, heads=heads_of(attention)))
-    block = 6 * C**2 + C if attention.startswith("gau-") else 10 * C**2 + 2 * C
-    assert model.parameter_count() == 512 * C + 2 * (SCORES[attention] + block) + C
+    model = Transformer(replace(CONFIG, attention=name, heads=heads_of(name)))
+    block = 6 * C**2 + C if name.startswith("gau-") else 10 * C**2 + 2 * C
+    assert model.parameter_count() == 512 * C + 2 * (SCORES[name] + block) + C
