@@ -1,5 +1,9 @@
 """The files of the wheel: our packages inside `attention_lab`, the required data, and some released models.
 
+    python -m build        # writes dist/attention_lab-VERSION-py3-none-any.whl and the source distribution
+
+Hatchling finds WheelHook by the table `tool.hatch.build.hooks.custom` in pyproject.toml, which has the wheel's models.
+
 Imports are rewritten: `from models.plan import HeadPlan` becomes `from attention_lab.models.plan import HeadPlan`.
 Edits are made at positions of the syntax tree and of string tokens, so line numbers do not change, and text that only
 looks like an import is not edited.
@@ -10,9 +14,13 @@ import hashlib
 import io
 import json
 import re
+import tempfile
 import tokenize
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 DOOR = "attention_lab"
 IMPORTERS = ("import_module", "find_spec", "run_module", "get")  # the first argument may be a bare package
@@ -177,3 +185,30 @@ def _modules(paths: Iterable[str]) -> set[str]:
             parts = name.split("/")
             names |= {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
     return names
+
+
+class WheelHook(BuildHookInterface):  # type: ignore[type-arg]  # hatchling finds this class by its base class
+    """Adds the generated files to a build, and deletes them afterwards."""
+
+    PLUGIN_NAME = "custom"
+    _folder: tempfile.TemporaryDirectory[str]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Sets `force_include`: file or folder -> its path in the distribution."""
+        root, models = Path(self.root), self.config["models"]
+        self._folder = tempfile.TemporaryDirectory()
+        target = Path(self._folder.name)
+        included: dict[str, str] = build_data["force_include"]
+        if self.target_name == "wheel":
+            write(root, target, models)
+            included[str(target / DOOR)] = DOOR
+            return
+        (target / RELEASED).write_text(released(root), encoding="utf-8")
+        included[str(target / RELEASED)] = f"{CHECKPOINTS}/{RELEASED}"
+        for path, place in files(root, models):
+            if place.split("/")[1] in ("models", "studies", "assets") and path.suffix != ".py":
+                included[str(path)] = path.relative_to(root).as_posix()
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Deletes the generated files."""
+        self._folder.cleanup()

@@ -7,13 +7,11 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy
 from scipy import stats
 
-from models.errors import broken
 from models.messages import N_, listed, message
 from studies import claims, per_text
 from studies.claims import BUILT, FADES, FAILS, HOLDS, MISSING, ONCE, OPEN, SMALL, Chart, Statement, Verdict
@@ -171,7 +169,8 @@ def of_trainings(evidence: Evidence, first: Sequence[Side], second: Sequence[Sid
         deviation: float
         freedom: float
         values = list(between[steps].values())
-        behind = error_of_texts(evidence, first, second, steps, [*between[steps]])
+        read = [[(side.name, side.texts) for side in sides if side.texts] for sides in (first, second)]
+        behind = evidence.error_of_texts([*filter(None, read)], steps, between[steps]) if first[0].texts else 0.0
         if spread or len(values) > 1:
             deviation, freedom = (spread[0] * weight, spread[1]) if spread else \
                 (statistics.stdev(values), len(values) - 1)
@@ -197,29 +196,6 @@ def pooled(samples: Sequence[Samples]) -> tuple[float, int] | None:
         squares += float(((values - design @ fitted) ** 2).sum())
         freedom += len(cells) - int(rank)
     return (math.sqrt(squares / freedom), freedom) if freedom > 0 else None
-
-
-def error_of_texts(evidence: Evidence, first: Sequence[Side], second: Sequence[Side], steps: int,
-                   seeds: Sequence[int]) -> float:
-    """Returns the standard error due to the sampling of texts; NaN if no training stores values per text."""
-    known: list[tuple[Any, Any]] = []
-    for seed in seeds:
-        try:
-            sides = [[side.texts(evidence.metrics(side.name)[steps][seed]) for side in sides if side.texts]
-                     for sides in (first, second)]
-        except KeyError:
-            continue
-        except ValueError as damage:
-            raise broken(Path("studies"), message("has damaged numbers per text of {names}", names=" ".join(
-                side.name for side in (*first, *second)))) from damage
-        if not sides[0] or not all(texts.of_the_same(sides[0][0]) for side in sides for texts in side):
-            continue
-        means = [numpy.mean([texts.values for texts in side], 0) for side in sides if side]
-        known.append((means[0] - sum(means[1:]), sides[0][0].counts))
-    known = [(values, counts) for values, counts in known if numpy.array_equal(counts, known[0][1])]
-    if not known:
-        return math.nan if first[0].texts else 0.0
-    return error(numpy.mean([values for values, _ in known], 0), known[0][1])
 
 
 def of_texts(values: Sequence[float] | numpy.ndarray | None) -> Estimate | None:

@@ -5,7 +5,7 @@ the file.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -145,14 +145,29 @@ class Evidence:
     def text_error(self, samples: Samples, *sides: tuple[str, per_text.Reader]) -> float:
         """Returns the standard error, due to the sampling of texts, of the mean at the deciding number of steps."""
         steps = deciding(samples)
-        try:
-            texts = [difference for seed in samples.get(steps, ()) if (difference := per_text.difference(
-                read(self.metrics(name)[steps][seed]) for name, read in sides))]
-        except ValueError as damage:
-            raise broken(Path("studies"), message("has damaged numbers per text of {names}",
-                                                         names=" ".join(name for name, _ in sides))) from damage
-        same = [difference for difference in texts if difference.of_the_same(texts[0])]
-        return error(numpy.mean([difference.values for difference in same], 0), same[0].counts) if same else math.nan
+        return self.error_of_texts([[side] for side in sides], steps, samples.get(steps, ()))
+
+    def error_of_texts(self, sides: Sequence[Sequence[tuple[str, per_text.Reader]]], steps: int,
+                       seeds: Iterable[int]) -> float:
+        """Returns the standard error, due to the sampling of texts, of the first side's mean minus those of the others.
+
+        It is NaN if no training stores values per text.
+        """
+        known: list[per_text.Texts] = []
+        for seed in seeds:
+            try:
+                texts = [[read(self.metrics(name)[steps][seed]) for name, read in side] for side in sides]
+            except KeyError:
+                continue
+            except ValueError as damage:
+                raise broken(Path("studies"), message("has damaged numbers per text of {names}", names=" ".join(
+                    name for side in sides for name, _ in side))) from damage
+            counts = texts[0][0].counts
+            if all(numpy.array_equal(each.counts, counts) for side in texts for each in side):
+                first, *others = (numpy.mean([each.values for each in side], 0) for side in texts)
+                known.append(per_text.Texts(first - sum(others), counts))
+        same = [each.values for each in known if each.of_the_same(known[0])]
+        return error(numpy.mean(same, 0), known[0].counts) if known else math.nan
 
     def below_over_seeds(self, what: str, between: Samples, behind: Sequence[float] | ndarray | None,
                          *sides: tuple[str, per_text.Reader]) -> Check:

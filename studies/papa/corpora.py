@@ -132,11 +132,6 @@ def _twitter(data: Path) -> tuple[list[Example], list[Example]]:
     return _tagged(path for path in files(data, "broad_twitter_corpus/*.conll.gz") if path not in test), _tagged(test)
 
 
-def _emerging(data: Path) -> tuple[list[Example], list[Example]]:
-    return (_tagged(files(data, "wnut17/wnut17train.conll.gz")),
-            _tagged(files(data, "wnut17/emerging.test.annotated.gz")))
-
-
 def _commands(data: Path, part: str) -> Iterable[tuple[str, str, tuple[tuple[int, int], ...], tuple[str, ...]]]:
     """Yields the voice commands of snips: intent, text, offsets of the words, slots of the words."""
     for path in files(data, f"snips/{part}_*.json.gz"):
@@ -203,10 +198,6 @@ def _entailment(data: Path) -> tuple[list[Example], list[Example]]:
         [_pairs(data, "snli_small/test", CAPTIONS), _pairs(data, "snli_small/test_counterfactual", REVISED)])
 
 
-def _paraphrase(data: Path) -> tuple[list[Example], list[Example]]:
-    return _pairs(data, "tatoeba_paraphrase/train"), _pairs(data, "tatoeba_paraphrase/test")
-
-
 GOOD, BAD = "grammatical", "not grammatical"
 SEEN, UNSEEN = "paradigms that were trained on", "paradigms that were held out"
 CAPTIONS, REVISED = "captions as written", "captions revised so that the label changes"
@@ -215,13 +206,16 @@ MEANINGS = {"0": "different meanings", "1": "same meaning"}
 CORPORA = {corpus.key: corpus for corpus in (
     Corpus("pos", N_("Parts of speech"), "accuracy", True, _pos, "treebank"),
     Corpus("ner-twitter", N_("Names in tweets"), "f1", True, _twitter, "tweets"),
-    Corpus("ner-emerging", N_("New names"), "f1", True, _emerging, "emerging"),
+    Corpus("ner-emerging", N_("New names"), "f1", True, lambda data: (
+        _tagged(files(data, "wnut17/wnut17train.conll.gz")), _tagged(files(data, "wnut17/emerging.test.annotated.gz"))),
+           "emerging"),
     Corpus("slots", N_("Slots of a command"), "f1", True, functools.partial(_orders, True), "orders"),
     Corpus("intent-snips", N_("Intent of a command"), "accuracy", False, functools.partial(_orders, False), "orders"),
     Corpus("intent-banking", N_("Intent of a bank customer"), "accuracy", False, _banking, "banking"),
     Corpus("acceptability", N_("Grammatical or not"), "matthews", False, _acceptability, "sentences"),
     Corpus("entailment", N_("Entailment"), "accuracy", False, _entailment, "captions"),
-    Corpus("paraphrase", N_("Paraphrases"), "accuracy", False, _paraphrase, "pairs"))}
+    Corpus("paraphrase", N_("Paraphrases"), "accuracy", False, lambda data: (
+        _pairs(data, "tatoeba_paraphrase/train"), _pairs(data, "tatoeba_paraphrase/test")), "pairs"))}
 
 
 ACCURACY, F1, MATTHEWS = "accuracy", "f1", "matthews"

@@ -67,11 +67,6 @@ class Task:
         self.train_questions, self.test_questions = (
             probes.questions_of(self.lab, texts, self.labels, self.corpus.by_word) for texts in (self.train, self.test))
 
-    @property
-    def constant_answer(self) -> float:
-        """The score of the most frequent training label as the answer to every question."""
-        return constant_answer(self.test, self.corpus.metric, self.train)
-
     def probed(self) -> dict[int, float]:
         """Trains the probes on the frozen encoder; returns seed -> score."""
         train, test = features(self.lab, self.train), features(self.lab, self.test)
@@ -141,7 +136,7 @@ def measure(moment: str, runs: Path, data: Path = DATA, share: float = 1.0,
         if len(scores[TUNED]) == len(SEEDS):
             continue
         began, task = time.process_time(), Task(lab, key, data, share)
-        done["constant_answer"][key] = task.constant_answer
+        done["constant_answer"][key] = constant_answer(task.test, task.corpus.metric, task.train)
         for mode, by_seed in ((PROBED, task.probed()), (PRUNED, task.pruned())):
             scores[mode] = {str(seed): value for seed, value in by_seed.items()}
         for seed in SEEDS:

@@ -19,6 +19,8 @@ ALSO = "stories-selective"  # a model shown for comparison, on which no verdict 
 TITLES = {PLAIN: message("softmax"), GATED: message("gated"), ALSO: message("selective")}
 MOST = 0.5  # upper limit of the sink relative to softmax's, and of the mean of the gates
 BREAKS = 2.0  # factor on the perplexity above which a model counts as broken
+# attention weight on the first token if every row of a causal map is uniform
+EVEN = statistics.fmean(1 / (i + 1) for i in range(1, CONTEXT))
 LONGER = (2 * CONTEXT, 4 * CONTEXT)  # lengths in tokens of the longer texts
 MEASURED = f"python -m studies.corpus.sinks {' '.join(TITLES)}\npython -m studies.claims"
 REPEATED = message("numbers repeated in another paper's repository")
@@ -51,14 +53,13 @@ def _perplexity(evidence: Evidence) -> Statement:
 
 def _sink(evidence: Evidence) -> Statement:
     by_name = _studies(evidence)
-    even = _even(CONTEXT)
-    less = [gated - even - MOST * (plain - even) for plain, gated in _pairs(
-        evidence, {name: study["by_window"] for name, study in by_name.items()})]
+    pairs = _pairs(evidence, {name: study["by_window"] for name, study in by_name.items()})
+    less = [gated - EVEN - MOST * (plain - EVEN) for plain, gated in pairs]
     rows = [{N_("attention"): TITLES[name], N_("source"): theirs, N_("here, weight on the first token"):
              f"{statistics.fmean(study['by_window']):.1%}" if (study := by_name.get(name)) else tables.NOTHING}
             for name, theirs in zip(TITLES, ("46.7%", "4.8%", tables.NOTHING), strict=True)]
     rows.append({"attention": message("even weights"), "source": tables.NOTHING,
-                 "here, weight on the first token": f"{even:.1%}"})
+                 "here, weight on the first token": f"{EVEN:.1%}"})
     points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
                "which": TITLES[name]}
               for name, study in by_name.items() for layer, shares in enumerate(study["share"], 1)]
@@ -66,10 +67,9 @@ def _sink(evidence: Evidence) -> Statement:
         "gated-sink",
         tables.each([*((TITLES[name], f"{statistics.fmean(study['by_window']):.1%}")
                        for name, study in by_name.items()),
-                     (message("even weights"), f"{even:.1%}")]),
-        _removed(_pairs(evidence, {name: study["by_window"] for name, study in by_name.items()})),
-        [below_in_texts(message("less than half of softmax's"), less)], rows,
-        _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))), MEASURED, n=CONTEXT)
+                     (message("even weights"), f"{EVEN:.1%}")]),
+        _removed(pairs), [below_in_texts(message("less than half of softmax's"), less)], rows,
+        _dots(points, message("share of the weights"), ".0%", (EVEN, message("even weights"))), MEASURED, n=CONTEXT)
 
 
 def _sparse(evidence: Evidence) -> Statement:
@@ -161,17 +161,11 @@ def _pairs(evidence: Evidence, values: Mapping[str, Sequence[float]]) -> list[tu
 
 def _removed(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
     """Returns the share of softmax's attention to the first token, in excess of even weights, that gates remove."""
-    even = _even(CONTEXT)
-    if len(pairs) < 2 or (excess := statistics.fmean(plain for plain, _ in pairs) - even) <= 0:
+    if len(pairs) < 2 or (excess := statistics.fmean(plain for plain, _ in pairs) - EVEN) <= 0:
         return None
-    ratio = (statistics.fmean(gated for _, gated in pairs) - even) / excess
-    around = of_texts([(gated - even - ratio * (plain - even)) / excess for plain, gated in pairs])
+    ratio = (statistics.fmean(gated for _, gated in pairs) - EVEN) / excess
+    around = of_texts([(gated - EVEN - ratio * (plain - EVEN)) / excess for plain, gated in pairs])
     return around and replace(around, value=1 - ratio)
-
-
-def _even(n: int) -> float:
-    """Returns the attention weight on the first token if every row of a causal map is uniform."""
-    return statistics.fmean(1 / (i + 1) for i in range(1, n))
 
 
 def _losses(evidence: Evidence, name: str, n: int) -> Sequence[float]:

@@ -50,7 +50,8 @@ def _few(evidence: Evidence) -> Statement:
     runs, controls = runs_of(evidence, {ENCODER})
     baseline = {(run["steps"], run["seed"]): run["bleu"] for run in controls}
     # For each seed, the run nearest to half of the heads is used. The best run would favour seeds with more strengths.
-    half = [run for run in runs if 2 * sum(run["heads_left"].values()) <= _count(run)]
+    half = [run for run in runs if 2 * sum(run["heads_left"].values()) <= sum(
+        len(row) for rows in run["probabilities"].values() for row in rows)]
     lost: dict[int, dict[int, float]] = {}
     for run in sorted(half, key=lambda run: sum(run["heads_left"].values())):
         if (key := (run["steps"], run["seed"])) in baseline:
@@ -89,10 +90,6 @@ def at_strengths_of_all_seeds(runs: Sequence[Mapping[str, Any]]) -> list[Mapping
     """Returns the runs at the strengths for which every seed has a run, so that the seeds can be compared."""
     tried = {seed: {run["strength"] for run in runs if run["seed"] == seed} for seed in {run["seed"] for run in runs}}
     return [run for run in runs if all(run["strength"] in strengths for strengths in tried.values())]
-
-
-def _count(run: Mapping[str, Any]) -> int:
-    return sum(len(row) for rows in run["probabilities"].values() for row in rows)
 
 
 def _mean(of_models: Sequence[tuple[float, float]]) -> Estimate | None:

@@ -90,7 +90,8 @@ def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Rea
 
 def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
     """Tests whether any of the models can drop as much of its memory as the statement claims."""
-    parts = [Check("", UNKNOWN) if reach is None else reach.beyond(MOST) for reach in reached.values()]
+    more = math.nextafter(MOST, math.inf)
+    parts = [Check("", UNKNOWN) if reach is None else reach.at_least(more) for reach in reached.values()]
     best = min(parts, key=lambda part: (YES, UNKNOWN, UNCLEAR, NO).index(part.outcome))
     known = max((reach.factor for reach in reached.values() if reach is not None), default=0)
     return [replace(best, what=message("over half dropped, here {known:g}x", known=known))]
@@ -134,10 +135,6 @@ class Reach:
         last = tested[-1] if tested else Check("", UNCLEAR)
         return replace(last, outcome=outcome, p_true=max((part.p_true or 0.0 for part in tested), default=1.0),
                        p_false=min(1.0, len(tested) * min((part.p_false or 0.0 for part in tested), default=1.0)))
-
-    def beyond(self, least: float) -> Check:
-        """Tests whether a factor above `least` is sufficient."""
-        return self.at_least(math.nextafter(least, math.inf))
 
 
 def _reach(windows: Windows, whole: ndarray | None, best_of: int = 1) -> Reach | None:
