@@ -20,12 +20,7 @@ def normalised(name: str) -> str:
 
 
 def required(requirements: Iterable[str], own: tuple[str, list[str]] = ("", [])) -> set[str]:
-    """Returns the names of the distributions that pip would install, from the metadata of the test environment.
-
-    Args:
-        requirements: lines in the form of PEP 508.
-        own: a distribution that is not in the test environment, and its requirements; its name is not returned.
-    """
+    """Returns the names of what pip would install, without `own`, which the test environment lacks."""
     names: set[str] = set()
     waiting = [(Requirement(line), "") for line in requirements]
     seen = set()
@@ -52,12 +47,7 @@ def built(source: Path, target: Path, kind: str = "wheel") -> Path:
 
 
 def with_wheel(folder: Path, wheel: Path, extras: str, *more: str) -> Path:
-    """Returns the interpreter of a new environment with the wheel and what its metadata requires, and nothing else.
-
-    Args:
-        extras: extras of the wheel, separated by commas; empty for none.
-        more: further distributions of the test environment.
-    """
+    """Returns the interpreter of a new environment: the wheel with these extras, what it requires, and `more`."""
     with zipfile.ZipFile(wheel) as file:
         (metadata,) = (file.read(name).decode() for name in file.namelist() if name.endswith("dist-info/METADATA"))
     own = "attention-lab", re.findall(r"^Requires-Dist: (.*)$", metadata, re.MULTILINE)
@@ -79,11 +69,7 @@ def run(python: Path, code: str, **settings: str) -> str:
 
 
 def linked(folder: Path, names: Iterable[str]) -> Path:
-    """Makes a virtual environment in a folder and returns its interpreter. Nothing but these distributions is there.
-
-    Args:
-        names: distributions of the test environment.
-    """
+    """Makes a virtual environment with these distributions and nothing else, and returns its interpreter."""
     venv.create(folder, with_pip=False, symlinks=True)
     ours = Path(sysconfig.get_path("purelib"))
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))

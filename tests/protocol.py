@@ -41,9 +41,7 @@ from tests.browser import ROOT, serve_hosted
 from tests.strangers import visit
 
 MOST = 12  # largest number of messages per case; hypothesis limits the size of a case
-# number of times that each case is sent, each time for other widgets; generating a message takes longer than sending
-# it
-TIMES = 6
+TIMES = 6  # number of times that a case is sent, for other widgets each: generating takes longer than sending
 CASES_OF_A_VISIT = 40  # number of cases before the next session begins
 CASES_IN_ADVANCE = 20  # largest number of sent cases that the server has not read yet
 PATIENCE = 60.0  # seconds within which the response to the last message of a case must arrive
@@ -124,21 +122,13 @@ steps = st.one_of(
 
 @dataclass
 class Page:
-    """The ids on the page of the sender.
+    """The ids on the page of the sender."""
 
-    Attributes:
-        visit: id of the session, which is part of the path of the events route.
-        ids: ids of widgets and components in messages of Streamlit.
-        keys: keys of components in requests to the events route.
-        fragments: ids of fragments.
-        turn: offset that is added to the numbers of widgets, keys and fragments in a step.
-    """
-
-    visit: str = ""
-    ids: list[str] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
+    visit: str = ""  # id of the session, which is part of the path of the events route
+    ids: list[str] = field(default_factory=list)  # of widgets and components in messages of Streamlit
+    keys: list[str] = field(default_factory=list)  # of components in requests to the events route
     fragments: list[str] = field(default_factory=list)
-    turn: int = 0
+    turn: int = 0  # added to the numbers of widgets, keys and fragments in a step
 
     def look(self, message: ForwardMsg) -> None:
         """Stores the ids in a message from the server."""
@@ -199,11 +189,7 @@ def _add(names: list[str], name: str) -> None:
 
 
 class Walk:
-    """The connection that sends the messages; it is opened again if the server closes it.
-
-    Args:
-        address: address of the app.
-    """
+    """The connection to the app that sends the messages; it is opened again if the server closes it."""
 
     def __init__(self, address: str) -> None:
         self.address, self.page = address, Page()

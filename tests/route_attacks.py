@@ -121,14 +121,9 @@ async def long_work(address: str, guests: list[Guest], stop: float) -> None:
     await asyncio.gather(*(repeat(address, guest, typed, stop, 1.0) for guest in guests))
 
 
-async def nothing_new(address: str, guests: list[Guest], stop: float) -> None:
-    """One visit asks for nothing new over 400 connections."""
-    await asyncio.gather(*(repeat(address, guests[0], body, stop) for _ in range(400)))
-
-
-async def compare(address: str, guests: list[Guest], stop: float) -> None:
-    """One visit sends new texts to four compared models over 400 connections."""
-    await asyncio.gather(*(repeat(address, guests[0], typed, stop) for _ in range(400)))
+async def crowd(make: Callable[[], bytes], address: str, guests: list[Guest], stop: float) -> None:
+    """One visit asks for nothing new (`body`), or sends new texts to four models (`typed`), over 400 connections."""
+    await asyncio.gather(*(repeat(address, guests[0], make, stop) for _ in range(400)))
 
 
 async def held_back(address: str, guests: list[Guest], stop: float) -> None:
@@ -187,8 +182,8 @@ STORIES = urlencode({"model": "stories-softmax", "text": "The cat sat."})
 TRANSLATION = urlencode({"model": "translation-softmax", "text": "We need it."})
 # attack, number of visits, and their page
 ATTACKS: dict[str, tuple[Callable[[str, list[Guest], float], Awaitable[None]], int, str]] = {
-    "long work": (long_work, 150, TRANSLATION), "nothing new": (nothing_new, 1, STORIES),
-    "compare": (compare, 1, compared("We need it.")), "held back": (held_back, 60, STORIES),
+    "long work": (long_work, 150, TRANSLATION), "nothing new": (partial(crowd, body), 1, STORIES),
+    "compare": (partial(crowd, typed), 1, compared("We need it.")), "held back": (held_back, 60, STORIES),
     "empty objects": (empty_objects, 8, STORIES), "many links": (many_links, 1, STORIES),
     "many files": (many_files, 1, urlencode({"model": "stories-softmax", "text": "word " * 200}))}
 assert tuple(ATTACKS) == ROUTE
@@ -205,4 +200,4 @@ async def main(name: str, address: str, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(partial(main, sys.argv[1], sys.argv[2])(float(sys.argv[3])))
+    asyncio.run(main(sys.argv[1], sys.argv[2], float(sys.argv[3])))

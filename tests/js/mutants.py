@@ -80,17 +80,13 @@ def _declared(statement: tree_sitter.Node) -> str | None:
 def _changes(node: tree_sitter.Node, source: bytes) -> Iterator[tuple[str, int, int, str]]:
     """Yields (kind, start, end, text) for each possible change inside a syntax node."""
     operator = node.child_by_field_name("operator")
-    if operator and node.type in ("binary_expression", "augmented_assignment_expression") and \
-            operator.type in SWAPS:
+    if operator and node.type in ("binary_expression", "augmented_assignment_expression") and operator.type in SWAPS:
         yield "operator", operator.start_byte, operator.end_byte, SWAPS[operator.type]
     elif operator and node.type == "unary_expression" and operator.type in ("-", "!"):
         yield "sign", operator.start_byte, operator.end_byte, ""
-    elif node.type == "ternary_expression":
+    elif node.type in ("ternary_expression", "if_statement"):
         condition = node.child_by_field_name("condition")
-        yield "condition", condition.start_byte, condition.end_byte, f"!({_text(condition)})"
-    elif node.type == "if_statement":
-        condition = node.child_by_field_name("condition")
-        yield "condition", condition.start_byte, condition.end_byte, f"(!{_text(condition)})"
+        yield "condition", condition.start_byte, condition.end_byte, f"(!({_text(condition)}))"
     elif node.type in ("true", "false"):
         yield "boolean", node.start_byte, node.end_byte, "false" if node.type == "true" else "true"
     elif node.type == "number":

@@ -20,21 +20,13 @@ OUTPUTS = ("out_lin", "dense", "o", "c_proj", "out_proj", "o_proj")
 
 @dataclass
 class Change:
-    """The changes of one layer.
+    """The changes of one layer."""
 
-    Attributes:
-        heads: number of heads H.
-        gates: head -> factor on the head's slice of the input of the output projection.
-        constant: head -> constant attention weights (N, M).
-        factor: (N or 1, 1), multiplies the scores before bias and mask.
-        bias: (H, N, M), which the model itself adds to the scores.
-    """
-
-    heads: int
-    gates: Mapping[int, float] = field(default_factory=dict)
-    constant: Mapping[int, Tensor] = field(default_factory=dict)
-    factor: Tensor | None = None
-    bias: Tensor | float = 0.0
+    heads: int  # H
+    gates: Mapping[int, float] = field(default_factory=dict)  # head -> factor on its slice of the projection's input
+    constant: Mapping[int, Tensor] = field(default_factory=dict)  # head -> constant attention weights (N, M)
+    factor: Tensor | None = None  # (N or 1, 1), multiplies the scores before bias and mask
+    bias: Tensor | float = 0.0  # (H, N, M), which the model itself adds to the scores
 
 
 def layers_of(model: nn.Module, encodes_and_decodes: bool) -> list[tuple[str, nn.Module, nn.Module]]:
