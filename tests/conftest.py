@@ -18,13 +18,13 @@ pytest_plugins = ["tests.reruns"]
 ROOT = Path(__file__).resolve().parents[1]
 # the test files that `make check` runs: mathematics, state, JavaScript and documents, without the slowest files
 QUICK = ("models/", "learning/", "components/", "app/test_state", "app/test_links", "app/test_turns", "app/test_jobs",
-         "app/test_texts", "app/test_marked_texts", "app/test_exports", "app/test_compute", "test_docs", "test_data")
+         "app/test_texts", "app/test_marked_texts", "app/test_exports", "app/test_compute", "test_docs")
 SLOW = ("learning/test_training_runs", "models/test_training", "models/test_pair_training", "models/test_sweep",
         "models/test_verdicts", "models/test_foreign", "models/test_contract", "models/test_claim",
         "models/test_encoders", "models/test_hostile_folders")
 # the tests that only `make nightly` runs: hostile traffic, installs and mutants
-NIGHTLY = ("test_protocol.py::test_nothing", "test_protocol.py::test_a_stranger",
-           "test_install.py::test_pip", "test_install.py::test_make",
+NIGHTLY = (*(f"test_protocol.py::test_{name}" for name in ("nothing", "a_stranger")),
+           *(f"test_extras.py::test_{name}" for name in ("pip_takes", "pip_uses", "make")),
            *(f"test_extras.py::test_an_extra_has_what_its_documents_use[{name}" for name in ("study", "figures", "hf",
                                                                                              "notebook")),
            *(f"test_package.py::test_{name}" for name in ("the_", "a_", "another_", "every_data")),

@@ -25,7 +25,7 @@ from models import catalogue
 # State after skipping the start page: the text contains the right prediction, and the selected head attends to it.
 FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
              "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
-# The first state of a new visitor; tests/app/test_opening.py checks the measurements for which it was chosen.
+# The first state of a new visitor; tests/app/test_pages.py checks the measurements for which it was chosen.
 FIRST_VISIT = FIRST_LAB | {"page": START}
 # family -> the head that is seen first: one that aligns, one that finds the value, one that reads the word before
 FIRST_HEADS = {"translation": Selection(2, 4, kind="cross"), "assignment": Selection(1, 1), "masked": Selection(1, 2)}

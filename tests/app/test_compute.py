@@ -20,7 +20,7 @@ from models import HeadPlan
 from models.labs.foreign import model_cache
 from models.thumbnails import MAX_SIDE
 from models.trace import Sketch, Trace
-from tests.app.test_pages import opened, query_of, sent
+from tests.app.test_pages import address_of, opened, sent
 from tests.app.visitors import visiting
 from tests.models.foreign_tiny import TEXT, folder_of
 from tests.models.foreign_tiny import picture as drawing
@@ -128,7 +128,7 @@ def test_a_constant_head_without_a_matrix_is_shown_live_and_stays_in_the_link():
     link = {"model": "folder:bert", "text": TEXT, "plan": "self-0.1c-1.2g0", "at": "0.1"}
     app = opened(**link)
     assert not app.exception and not app.error
-    assert query_of(app)["plan"] == link["plan"]
+    assert address_of(app)["plan"] == link["plan"]
     shown = sent(app, "lab")[0]
     (block,) = shown["kinds"]
     assert not shown["can_constant"] and not any(map(any, block["constant"])) and block["gates"][1][2] == 0

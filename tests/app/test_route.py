@@ -25,14 +25,10 @@ from app.state.lessons import Place
 from app.state.visit import Visit
 from components.mounting import Part
 from components.payload import unpack
-from tests.app.test_pages import opened
+from tests.app.test_pages import content, opened
 from tests.own_loop import run
 
 Payloads = dict[str, tuple[dict[str, Any], dict[str, numpy.ndarray]]]
-ENVELOPE = ("sequence", "answered", "visit", "serial", "text", "language", "key", "direct",
-            # fields of the header that differ between the two responses: those that describe the response, and
-            # "mode", which states whether the address is a new history entry
-            "mode")
 
 
 def pieces(answer: bytes) -> list[bytes]:
@@ -79,13 +75,6 @@ def mounted(app: Any) -> Payloads:
     """Returns the payloads that Streamlit mounted, by component."""
     found = [unpack(element.proto.bytes) for element in app.get("bidi_component") if element.proto.bytes]
     return {header["key"]: (header, arrays) for header, arrays in found if "key" in header}
-
-
-def content(payload: tuple[dict[str, Any], dict[str, numpy.ndarray]]) -> Any:
-    """Returns a payload without the fields that describe the response."""
-    header, arrays = payload
-    return ({name: value for name, value in header.items() if name not in ENVELOPE},
-            {name: (array.dtype.name, array.tolist()) for name, array in arrays.items()})
 
 
 def visitor() -> Visit:

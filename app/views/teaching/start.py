@@ -1,6 +1,6 @@
 """The start page, which a new visitor sees first: one sentence, one head, one button.
 
-tests/app/test_opening.py tests the numbers in its sentences.
+tests/app/test_pages.py tests the numbers in its sentences.
 """
 
 from collections.abc import Sequence
