@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from app import compute
 from app.content.heads import state_of
-from app.panels.measured import measures
+from app.panels import measures
 from models import HeadPlan, Lab, Trace
 from models.analysis.answer.json_values import DIGITS, divergences, effect, number, numbers
 from models.prompt import Prompt

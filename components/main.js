@@ -1,4 +1,4 @@
-// The entry of the library. components/library/__init__.py adds the modules of all components by `register`.
+// The entry of the library. components/library.py adds the modules of all components by `register`.
 
 import { pageData } from './core/page_data.js';
 import { applyStyle } from './runtime/component.js';

@@ -23,7 +23,7 @@ WITH_FIGURE = ("findings",)  # components that contain a chart of components/fig
 ADDED = ("training", "matrix")  # their style is applied after that of another component (components/main.js)
 
 # Streamlit sends a component's script and style with every change of its data. Therefore all code and all styles are in
-# the library, which is sent once per session (library/__init__.py). A component's own script only calls the library.
+# the library, which is sent once per session (library.py). A component's own script only calls the library.
 _LOADER = """
 const find = () => (globalThis.attentionLab ??= Promise.withResolvers()).promise;
 export default component => {

@@ -206,7 +206,7 @@ def test_a_task(tmp_path: Path):
 PAGE = {
     "app/views/toy.py": '''
 """A toy page."""
-from app.panels.page import frame
+from app.panels import frame
 from app.texts import _
 import streamlit as st
 

@@ -25,9 +25,9 @@ from app.content.tools import TOOLS
 from app.content.view import View
 from app.state.selection import Selection
 from components import channel
+from components.bundle import bundle
 from components.channel import Channel
 from components.colours import COLOURS
-from components.library.bundle import bundle
 from components.mounting import FOLDER as COMPONENTS
 from components.mounting import Part, answer, styles
 from components.payload import pack

@@ -5,10 +5,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from app.findings import charts, statement
+from app.findings import statement
 from app.findings.statement import MARKS
-from app.panels.measured import matrix
-from app.panels.page import frame
+from app.panels import frame, matrix
 from app.server import caches
 from app.state import session
 from app.state.lab_state import CLAIMS, MATRIX, TRAINING, LabState
@@ -102,4 +101,4 @@ def _detail(key: str, stamp: int) -> dict[str, Any]:
 
 @caches.remembered(64, worded=True)
 def _charts(key: str, stamp: int) -> list[dict[str, Any]]:
-    return charts.charts(*_find(key, stamp))
+    return statement.charts(*_find(key, stamp))

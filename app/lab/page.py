@@ -14,8 +14,7 @@ from app import compute
 from app.content import picture
 from app.lab import tools
 from app.lab.view import ERRORS, View, present_view
-from app.panels import choosing
-from app.panels.page import frame, lesson, text
+from app.panels import choosing, frame, lesson, text
 from app.server import caches
 from app.state import events, session, visit
 from app.state.fields import MAX_ASKED

@@ -8,7 +8,7 @@ from typing import Any
 from app import compute
 from app.compute import AnyTrace
 from app.content import view
-from app.panels.page import text
+from app.panels import text
 from app.server import caches, limits, serving
 from app.server.limits import LimitError
 from app.state import visit

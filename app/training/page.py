@@ -9,8 +9,7 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
-from app.panels.measured import matrix
-from app.panels.page import lesson
+from app.panels import lesson, matrix
 from app.server.limits import LimitError
 from app.state import events, visit
 from app.state.lab_state import LAB, LabState

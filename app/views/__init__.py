@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from pkgutil import walk_packages
 
-from app.panels.page import frame
+from app.panels import frame
 from app.state.lab_state import LAB, PAGES, TRAINING, LabState
 
 Answers = Callable[[LabState, Sequence[str]], frame.Answer | None]

@@ -13,7 +13,7 @@ from app.panels import choosing
 from app.state import events
 from app.state.lab_state import LabState
 from app.texts import _
-from components.library.citation import LINK, bibtex
+from components.library import LINK, bibtex
 from components.mounting import Part
 from models import catalogue
 from models.storage.checkpoint import CheckpointError

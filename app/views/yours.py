@@ -8,8 +8,7 @@ import streamlit as st
 
 import models
 from app.markdown import literal
-from app.panels import choosing
-from app.panels.page import frame, progress
+from app.panels import choosing, frame
 from app.server import limits
 from app.server.jobs import Cancelled, Job, Progress
 from app.state import events, session, visit
@@ -54,7 +53,7 @@ def page() -> None:
     if job is not None or lab is not None:
         with st.container(key="place"):
             if job is not None:
-                progress.draw(job, _ended)
+                frame.draw_progress(job, _ended)
             elif lab is not None:
                 _opened(visit.with_constants(lab))
 

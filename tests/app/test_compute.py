@@ -11,7 +11,7 @@ from app import compute
 from app.content import effect, heads
 from app.lab.tools.second import Compared
 from app.lab.tools.second import read as read_model
-from app.panels.page.text import read_picture
+from app.panels.text import read_picture
 from app.server import caches
 from app.server.caches import ByteCache
 from app.state import visit
@@ -158,7 +158,7 @@ def test_of_two_folders_with_the_same_name_the_last_is_shown(twins, monkeypatch)
 def test_matrices_are_of_the_model_that_they_were_made_for(twins, monkeypatch):
     from models.labs.foreign.running.constants import mean_weights
 
-    monkeypatch.setattr(visit, "_labs", lambda kept={}: kept)  # noqa: B006
+    visiting(monkeypatch)
     first, second = (models.load_folder(folder) for folder in twins)
     made = first.with_constant(mean_weights(first, [TEXT], 16))
     visit.keep_constants(made)
@@ -186,7 +186,7 @@ def test_a_visitor_keeps_the_matrices_made_last(monkeypatch):
         def __init__(self, name: str) -> None:
             self.name, self.task = name, name
 
-    monkeypatch.setattr(visit, "_labs", lambda kept={}: kept)  # noqa: B006
+    now = visiting(monkeypatch)
     for name in ("a", "b", "a", "c"):
         visit.keep_constants(Made(name))
-    assert list(visit._labs()) == ["a", "c"]
+    assert list(now.labs) == ["a", "c"]

@@ -10,7 +10,7 @@ import pytest
 
 import models
 from app import compute, exports
-from app.panels.measured import measures
+from app.panels import measures
 from models import HeadPlan
 from models.analysis.head_measures import confidences
 from models.trace import divergence, sketch_of

@@ -13,7 +13,7 @@ from app.lab import page, tools
 from app.lab.tools import second
 from app.lab.tools.second import Compared
 from app.panels import choosing
-from app.panels.measured.lengths import TRAINED, curves_of
+from app.panels.lengths import TRAINED, curves_of
 from app.state import visit
 from app.state.history import History
 from app.state.lab_state import LabState

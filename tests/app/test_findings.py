@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from app import texts
-from app.findings import charts, page, statement
+from app.findings import page, statement
 from app.lab import tools
 from app.lab.view import present_view
 from app.state import visit
@@ -157,7 +157,7 @@ CHARTS = (Chart("dots", [{"name": "a [b](c)", "value": 1.0, "which": "source"},
 
 
 def test_charts_hold_every_number():
-    dots, lines = map(charts.chart_spec, CHARTS)
+    dots, lines = map(statement.chart_spec, CHARTS)
     assert [(row["name"], row["which"], row["value"]) for row in rows(dots)] == \
         [(point["name"], point["which"], point["value"]) for point in CHARTS[0].points]
     assert table(lines) == {name: [(64, 32.0), (128, 64.0)] for name in "ab"}  # the means of two seeds
@@ -171,7 +171,7 @@ def test_every_chart_of_a_statement_is_there_and_series_of_a_chart_differ():
         names = [chart["name"] for chart in shown]
         assert len(set(names)) == len(names)
         assert ("Result" in names, "Learning curves" in names) == (each.chart is not None, claim.curves is not None)
-        assert ("By text length" in names) == (key in charts.LENGTHS)
+        assert ("By text length" in names) == (key in statement.LENGTHS)
         for chart in shown:
             assert chart["alt"] and chart["spec"]["datasets"]["rows0"]
             series = looks(chart["spec"])
@@ -182,7 +182,7 @@ def test_every_chart_of_a_statement_is_there_and_series_of_a_chart_differ():
 
 def test_the_curves_over_constant_heads_have_the_scores_of_the_studies():
     shown = {chart["name"]: chart["spec"] for chart in header("papa-average", drawn=True)["open"]["charts"]}
-    studies = list(charts.studies_of_papa())
+    studies = list(statement.studies_of_papa())
     assert len(studies) >= 2
     for study, own in ((study, study.of_tasks()) for study in studies):
         learned = [series for series in table(shown[study.title]) if "learned order" in series and "constant" in series]
@@ -238,7 +238,7 @@ def test_learning_curves_are_those_of_the_compared_models():
              "selective-longer": {"assignment-selective", "assignment-softmax"},
              "synthesizer-speed": {point["name"] for point in EVERY["synthesizer-speed"][0].curves.points}}
     for key, expected in names.items():
-        spec = {chart["name"]: chart for chart in charts.charts(*EVERY[key])}["Learning curves"]["spec"]
+        spec = {chart["name"]: chart for chart in statement.charts(*EVERY[key])}["Learning curves"]["spec"]
         assert {row["series"] for row in rows(spec)} == expected
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import ClientDisconnect
 
-from app.panels.page import progress
+from app.panels import frame
 from app.server import caches, jobs, limits
 from app.server.caches import ByteCache
 from app.server.jobs import Job
@@ -62,7 +62,7 @@ def test_a_job_that_waits_for_others_is_not_timed(monkeypatch: pytest.MonkeyPatc
     job = Job("Counting", work).start()
     assert not job.waiting  # most jobs begin at once, without a message that flashes
     job._began -= 60
-    assert job.waiting and progress.amounts(job) == ["waiting for other computations to finish"]
+    assert job.waiting and frame.amounts(job) == ["waiting for other computations to finish"]
     slot.release()
     assert begun.wait(10)
     assert not job.waiting and job.left is None  # the minute of waiting does not count

@@ -19,7 +19,7 @@ from app.content import picture
 from app.content.heads import log_n_note, scale_of
 from app.lab import page
 from app.lab.view import View
-from app.panels.page import text
+from app.panels import text
 from app.state import visit
 from app.state.events import on_heads, on_toolbar
 from app.state.lab_state import LabState

@@ -20,7 +20,7 @@ from app import files_route
 from app.lab import page, tools
 from app.lab.tools.fewest import Fewest
 from app.lab.view import View, present_view
-from app.panels.page.text import read_picture
+from app.panels.text import read_picture
 from app.state import visit
 from app.state.lab_state import LabState
 from app.state.lab_view import LabView

@@ -17,7 +17,7 @@ from app.lab.tools import cont
 from app.lab.tools.second_text import MOST_WORDS, new_prediction, with_hidden, words
 from app.state import visit
 from app.state.lab_state import LAST
-from components.library.bundle import bundle
+from components.bundle import bundle
 from components.mounting import FOLDER
 from components.payload import lower_triangle, pack, unpack
 from models import load

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.lab.view import View
-from app.panels.page.lesson import outcome
-from app.panels.page.text import Reading
+from app.panels.lesson import outcome
+from app.panels.text import Reading
 from app.state import events, lessons, visit
 from app.state.history import History
 from app.state.lab_state import SHOWN, START, LabState

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import models
 from app import compute, route
 from app.content import picture
-from app.panels.page import text
+from app.panels import text
 from app.server import limits, serving
 from app.server.limits import LimitError
 from app.state import lessons, visit

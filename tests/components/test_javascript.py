@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from components.bundle import bundle, modules
 from components.channel import MAX_EVENTS
 from components.library import ENTRY, component_modules
-from components.library.bundle import bundle, modules
 from components.mounting import FOLDER
 from tests.js import mutants
 from tests.js.fixtures import write

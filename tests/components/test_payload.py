@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from components import channel, mounting
 from components.channel import MAX_EVENTS
-from components.library import source
-from components.library.citation import FILE, LINK, bibtex
+from components.library import FILE, LINK, bibtex, source
 from components.mounting import answer, answering, dispatch
 from components.payload import DTYPES, lower_triangle, pack, unpack
 from models.thumbnails import MAX_SIDE, thumbnails

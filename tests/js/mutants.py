@@ -26,7 +26,7 @@ from typing import NamedTuple
 import tree_sitter
 import tree_sitter_javascript
 
-from components.library.bundle import modules
+from components.bundle import modules
 from tests.js.fixtures import write
 from tests.js.node import ROOT, TESTS, find
 

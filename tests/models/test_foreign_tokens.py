@@ -10,7 +10,7 @@ import transformers
 from foreign_tiny import TEXT, folder_of, lab_of
 
 import models
-from app.panels.page.text import is_capitals
+from app.panels.text import is_capitals
 from models.errors import InputError
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.running import writing

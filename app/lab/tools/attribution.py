@@ -9,7 +9,7 @@ from app.content import parts
 from app.content.picture import shown_token
 from app.content.tool import Tool
 from app.lab.view import Kept, View
-from app.panels.measured import measures
+from app.panels import measures
 from app.state.lab_view import DIRECT, HEADS, NONE, TOKENS
 from app.texts import N_, _, number, spelt
 from components.mounting import Content

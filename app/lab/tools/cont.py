@@ -12,7 +12,7 @@ from app import compute
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import ERRORS, View, present_view
-from app.panels.page.text import Reading
+from app.panels.text import Reading
 from app.server import limits, serving
 from app.state import visit
 from app.state.lab_state import LabState

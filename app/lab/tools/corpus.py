@@ -9,8 +9,8 @@ import numpy
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
-from app.panels.measured import measures
-from app.panels.measured.measures import FINDS, MEASURES, SOURCES
+from app.panels import measures
+from app.panels.measures import FINDS, MEASURES, SOURCES
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
 from models.analysis.roles import pattern_scores

@@ -13,7 +13,7 @@ from app import compute
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import ERRORS, View, present_view
-from app.panels.page import progress
+from app.panels import frame
 from app.server import limits, serving
 from app.server.jobs import Cancelled, Job, Progress
 from app.state import events, visit
@@ -154,7 +154,7 @@ def content(view: View, tool: Tool) -> Content:
         return parts.composed(head)
     if running:
         under.job.poll()
-        text = " · ".join([_(under.job.what), *progress.amounts(under.job)])
+        text = " · ".join([_(under.job.what), *frame.amounts(under.job)])
         return parts.composed(head, {"part": "progress", "text": text, "share": under.job.share}, again=PACE)
     if under.job.problem:
         return parts.composed(head, parts.note(_(under.job.problem)))

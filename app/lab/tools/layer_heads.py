@@ -8,7 +8,7 @@ from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
 from app.panels.choosing import model_label
-from app.panels.measured.measures import Measured
+from app.panels.measures import Measured
 from app.server import caches, limits, serving
 from app.texts import N_, _, number, spelt
 from components.mounting import Content

@@ -14,7 +14,7 @@ from app.compute import AnyTrace
 from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
-from app.panels.measured import measures
+from app.panels import measures
 from app.server import caches, limits, serving
 from app.texts import N_, _
 from components.mounting import Content

@@ -9,7 +9,7 @@ from app.content.tools import POLICIES
 from app.lab.view import View
 from app.panels import choosing
 from app.panels.choosing import model_label
-from app.panels.measured.lengths import QUANTITIES, curves_of
+from app.panels.lengths import QUANTITIES, curves_of
 from app.texts import N_, _, number
 from components.mounting import Content
 from models.capabilities import Forgets

@@ -17,7 +17,7 @@ from app.lab.view import View
 from app.markdown import literal
 from app.panels import choosing
 from app.panels.choosing import informative_models, model_label
-from app.panels.page.text import read_picture
+from app.panels.text import read_picture
 from app.server import serving
 from app.state import visit
 from app.state.lab_state import MAX_COMPARED, LabState

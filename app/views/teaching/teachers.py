@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app.markdown import plain
-from app.panels.page import frame
+from app.panels import frame
 from app.state import session
 from app.state.lab_state import LabState
 from app.state.lessons import CHOICES, Place, lesson, step_at

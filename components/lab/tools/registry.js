@@ -1,4 +1,4 @@
-// The drawings of the tools, by name. Each module of this folder adds its own (components/library/__init__.py).
+// The drawings of the tools, by name. Each module of this folder adds its own (components/library.py).
 
 const drawings = {};
 

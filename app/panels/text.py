@@ -19,7 +19,7 @@ from models.prompt import LONGEST_TEXT, Prompt
 EXCERPT = 28  # number of characters shown on either side of an error
 MOST_LETTERS = 2000  # largest number of characters whose script is checked
 OTHER_LETTERS = 0.2  # fraction of non-Latin letters above which a text counts as another script
-EXAMPLE = Path(__file__).parents[3] / "assets" / "picture.png"  # the input of a vision model without a chosen picture
+EXAMPLE = Path(__file__).parents[2] / "assets" / "picture.png"  # the input of a vision model without a chosen picture
 LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 
 

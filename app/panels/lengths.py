@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
+from app.content.tools import POLICIES
 from app.panels.choosing import model_label
 from app.server import caches
 from app.texts import N_, _
@@ -27,8 +28,6 @@ QUANTITIES = (Quantity("loss", N_("Loss"), N_("nats")), Quantity("accuracy", N_(
                                                                                                 "answers"), True),
               ENTROPY, Quantity("log_normaliser", N_("Normaliser of a row, mean of all heads"), N_("ln Z")))
 TRAINED = "trained"
-READINGS = {TRAINED: N_("as trained"), "sqrt": N_("1/√d"), "logn": N_("log n"), "fixed": N_("n = trained length"),
-            "length": N_("n = length")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class Curve:
     """One model with one inference setting."""
 
     model: str  # name of the model
-    policy: str  # one of READINGS
+    policy: str  # one of POLICIES
     by_length: dict[int, dict[str, Any]]  # number of tokens -> result of studies.corpus.lengths.measure
     # (quantity, number of tokens) -> standard error due to the sampling of texts, combined with the standard deviation
     # over seeds if there are several
@@ -46,7 +45,7 @@ class Curve:
     def label(self) -> str:
         if self.policy == TRAINED:
             return model_label(self.model)
-        return _("{model}, {reading}", model=model_label(self.model), reading=_(READINGS[self.policy]))
+        return _("{model}, {reading}", model=model_label(self.model), reading=_(POLICIES[self.policy]))
 
     def value(self, length: int, quantity: str) -> float | None:
         """Returns a quantity at a length, averaged over layers and heads if necessary; None if it was not measured."""

@@ -1,19 +1,21 @@
-"""The JavaScript and the styles of all components: one module, which the browser imports once per page."""
+"""The JavaScript and the styles of all components, as one module that the browser imports once; the citation."""
 
 import functools
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from app import texts
+from components.bundle import bundle
 from components.colours import COLOURS
-from components.library.bundle import bundle
-from components.library.citation import bibtex
 from components.mounting import FOLDER, page_style, styles
 from figures import export, theme
 
+FILE = Path(__file__).parents[1] / "CITATION.cff"
+LINK = "LINK"  # the browser replaces this word by the address of the state
 ENTRY = FOLDER / "main.js"
 QR = "app/static/lean-qr-2.7.4.js"  # address of the library that draws QR codes, loaded when the first one is drawn
 
@@ -95,3 +97,16 @@ def library(*, key: str = "library", on_missing: Callable[[], None] | None = Non
         _registered(True)(key=key, data=True, height=1)
     else:
         _registered(False)(key=f"{key} import", data=True, height=1, on_missing_change=on_missing)
+
+
+def bibtex(text: str | None = None) -> str:
+    """Returns a BibTeX entry of CITATION.cff whose url is LINK; empty without the file, as in some installations."""
+    if text is None:
+        text = FILE.read_text("utf-8") if FILE.exists() else ""
+    fields = dict(re.findall(r'^(?:  - )?([\w-]+): "?(.+?)"?$', text, re.MULTILINE))
+    if not {"title", "name", "version", "date-released"} <= fields.keys():
+        return ""
+    lines = {"title": fields["title"], "author": f"{{{fields['name']}}}", "year": fields["date-released"][:4],
+             "version": fields["version"], "url": LINK}
+    entry = ",\n".join(f"  {name} = {{{value}}}" for name, value in lines.items())
+    return f"@software{{attention_lab,\n{entry}\n}}\n"

@@ -1,1 +1,0 @@
-"""Parts that every page shares: frame, header, text box, progress, lesson."""
