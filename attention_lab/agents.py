@@ -27,6 +27,7 @@ ABOUT = """Small Transformers, one per attention type, and interventions on thei
 `decoder` and `cross`. Layers, heads and positions are counted from 0; KL divergences and losses are in nats."""
 READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 Arguments = ParamSpec("Arguments")
+_one = threading.Lock()  # the SDK runs tools in threads; one pass at a time
 
 
 @dataclass
@@ -35,9 +36,6 @@ class Agent:
 
     allowance: limits.Allowance = field(default_factory=limits.Allowance)
     address: str | None = None
-
-
-_one = threading.Lock()  # the SDK runs tools in threads; one pass at a time
 
 
 def tool(function: Callable[Arguments, dict[str, Any]]) -> Callable[Arguments, dict[str, Any]]:

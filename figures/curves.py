@@ -12,6 +12,14 @@ from figures.theme import SHAPES, Theme
 from models.messages import N_, message
 
 MANY = 24  # number of points of a line above which points have no marks
+# Probe mode (how heads are modified) -> name, colour and dash.
+WAYS: dict[str, tuple[str, str, int]] = {"learned": (N_("constant, in the learned order"), "accent", 0),
+                                         "random": (N_("constant, in a random order"), "ink", 2),
+                                         "removed": (N_("pruned, in the learned order"), "faint", 1)}
+Curve = Sequence[tuple[int, float, float]]  # (number of modified heads, value, standard deviation)
+SOURCE = "source"  # value of `which` for the numbers of the paper
+_SOURCE = ("accent", 1)  # colour and shape
+_OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint", 1))
 
 
 def line_parts(series: Sequence[Series], panels: Sequence[Panel], layout: Layout, title: str,
@@ -121,13 +129,6 @@ def length_curves(series: Sequence[Series], panels: Sequence[Panel], length: int
                       message("Effect of text length"), theme)
 
 
-# Probe mode (how heads are modified) -> name, colour and dash.
-WAYS: dict[str, tuple[str, str, int]] = {"learned": (N_("constant, in the learned order"), "accent", 0),
-                                         "random": (N_("constant, in a random order"), "ink", 2),
-                                         "removed": (N_("pruned, in the learned order"), "faint", 1)}
-Curve = Sequence[tuple[int, float, float]]  # (number of modified heads, value, standard deviation)
-
-
 def _series(ways: Sequence[str]) -> list[Series]:
     return [Series(message(WAYS[way][0]), *WAYS[way][1:]) for way in ways]
 
@@ -179,11 +180,6 @@ def task_curves(panels: Sequence[tuple[str, Mapping[str, Curve]]], count: int, t
     return line_parts(_series(ways), [Panel(title, _points(curves, ways)) for title, curves in panels],
                       Layout(_across(ways), columns=3, width=230, height=150, least=230, chooses=True,
                              at=count), message("Scores by task"), theme)
-
-
-SOURCE = "source"  # value of `which` for the numbers of the paper
-_SOURCE = ("accent", 1)  # colour and shape
-_OURS = (("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint", 1))
 
 
 @Charted

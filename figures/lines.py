@@ -14,6 +14,9 @@ from figures.theme import Theme, config
 from models.messages import N_, listed, message
 
 Scale = Literal["linear", "log2", "band"]
+_frames: dict[Hashable, dict[str, Any]] = {}
+MOST_FRAMES = 256
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -184,11 +187,6 @@ class Parts:
     def _usermeta(self) -> dict[str, Any]:
         return {**self.usermeta, "title": self.title,
                 "table": [[column.field, column.title] for column in self.columns]}
-
-
-_frames: dict[Hashable, dict[str, Any]] = {}
-MOST_FRAMES = 256
-P = ParamSpec("P")
 
 
 class Charted(Generic[P]):

@@ -18,6 +18,35 @@ from models.trace import Trace
 
 ANSWERS = 4  # number of tokens of the prediction
 PREFIX = 4  # bytes of the length before each part of `joined`
+WIDTH, HEIGHT, LEFT = 560, 150, 44  # px of the curve; px left of it
+# Draws the tiles of the moment that the slider shows. Layer 1 is at the bottom, as in the Lab.
+SCRIPT = """
+(root => {
+  const { moments, tokens, layers, heads } = JSON.parse(root.dataset.moments);
+  const patterns = Uint8Array.from(atob(root.dataset.patterns), sign => sign.charCodeAt(0));
+  const [slider, canvas, dot] = ['input', 'canvas', 'circle'].map(name => root.querySelector(name));
+  const [cell, step] = [5, tokens * 5 + 10];
+  [canvas.width, canvas.height] = [heads * step, layers * step];
+  const show = () => {
+    const moment = moments[slider.value];
+    const context = canvas.getContext('2d');
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    let at = (slider.value * patterns.length) / moments.length;
+    for (let layer = 0; layer < layers; layer++)
+      for (let head = 0; head < heads; head++)
+        for (let row = 0; row < tokens; row++)
+          for (let column = 0; column <= row; column++) {
+            context.fillStyle = `rgb(64 96 255 / ${patterns[at++] / 255})`;
+            context.fillRect(head * step + column * cell, (layers - 1 - layer) * step + row * cell, cell, cell);
+          }
+    dot.setAttribute('cx', moment.x);
+    dot.setAttribute('cy', moment.y);
+    root.querySelector('output').textContent = moment.text;
+  };
+  slider.oninput = show;
+  show();
+})(document.getElementById(%s));
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,37 +108,6 @@ def divided(data: bytes) -> Iterator[bytes]:
             raise ValueError("the recording ends within a moment")
         yield data[start:start + length]
         place = start + length
-
-
-WIDTH, HEIGHT, LEFT = 560, 150, 44  # px of the curve; px left of it
-# Draws the tiles of the moment that the slider shows. Layer 1 is at the bottom, as in the Lab.
-SCRIPT = """
-(root => {
-  const { moments, tokens, layers, heads } = JSON.parse(root.dataset.moments);
-  const patterns = Uint8Array.from(atob(root.dataset.patterns), sign => sign.charCodeAt(0));
-  const [slider, canvas, dot] = ['input', 'canvas', 'circle'].map(name => root.querySelector(name));
-  const [cell, step] = [5, tokens * 5 + 10];
-  [canvas.width, canvas.height] = [heads * step, layers * step];
-  const show = () => {
-    const moment = moments[slider.value];
-    const context = canvas.getContext('2d');
-    context.clearRect(0, 0, canvas.width, canvas.height);
-    let at = (slider.value * patterns.length) / moments.length;
-    for (let layer = 0; layer < layers; layer++)
-      for (let head = 0; head < heads; head++)
-        for (let row = 0; row < tokens; row++)
-          for (let column = 0; column <= row; column++) {
-            context.fillStyle = `rgb(64 96 255 / ${patterns[at++] / 255})`;
-            context.fillRect(head * step + column * cell, (layers - 1 - layer) * step + row * cell, cell, cell);
-          }
-    dot.setAttribute('cx', moment.x);
-    dot.setAttribute('cy', moment.y);
-    root.querySelector('output').textContent = moment.text;
-  };
-  slider.oninput = show;
-  show();
-})(document.getElementById(%s));
-"""
 
 
 def html(title: str, baseline: float, packed: Sequence[bytes]) -> str:

@@ -30,6 +30,8 @@ EVEN = "even"  # softmax attention with every head constant
 COLUMNS = ("softmax", "selective", "gated", "dense", "random", "fixed-random", EVEN)
 SEEDS = 3
 LESSONS = (Recipe("lookup", plan=HeadPlan().gate(SELF, 0, 1, 0.0)),)  # trainings that only lessons show
+# 95% quantiles of Student's t with 1, 2, ... degrees of freedom; the app does not need scipy
+QUANTILES = (6.3138, 2.9200, 2.3534, 2.1318, 2.0150, 1.9432, 1.8946, 1.8595, 1.8331)
 
 
 def recipe_of(task: str, column: str, seed: int = 0) -> Recipe:
@@ -38,10 +40,6 @@ def recipe_of(task: str, column: str, seed: int = 0) -> Recipe:
     if column == EVEN:
         plan = plan.with_heads([(SELF, layer, head) for layer in range(2) for head in range(4)], constant=True)
     return Recipe(task, "softmax" if column == EVEN else column, seed=seed, plan=plan)
-
-
-# 95% quantiles of Student's t with 1, 2, ... degrees of freedom; the app does not need scipy
-QUANTILES = (6.3138, 2.9200, 2.3534, 2.1318, 2.0150, 1.9432, 1.8946, 1.8595, 1.8331)
 
 
 def recording(recipe: Recipe) -> list[bytes] | None:

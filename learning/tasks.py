@@ -27,6 +27,7 @@ LETTERS = string.ascii_lowercase
 START = 0  # token id of `start`
 HELD_OUT_SEED = 20_011  # no training has this seed
 EVENTS, NAMES = 6, 4  # lookup: events of a sequence, and different variables among them
+SEPARATORS = " \t\n,;=?"  # may stand between symbols, so that `a=3; b=8; a=?` is read as `a 3 b 8 a`
 
 
 @dataclass(frozen=True)
@@ -198,9 +199,6 @@ TASKS: dict[str, Task] = {task.name: task for task in (
     Count("count", N_("Most frequent"), N_("The most frequent symbol."),
           N_("Equal attention to all is enough."),
           "bacbfbkadbgc", LETTERS[:13], 17))}
-
-
-SEPARATORS = " \t\n,;=?"  # may stand between symbols, so that `a=3; b=8; a=?` is read as `a 3 b 8 a`
 
 
 class SequenceReader(Reader):

@@ -18,6 +18,8 @@ from numpy import ndarray
 from torch import Tensor
 
 RIGHT, ASKED = "right", "asked"
+DRAWS = 2000
+SEED = 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +119,6 @@ def sentence_logs(metric: Mapping[str, Any]) -> Texts:
     """Returns the value of each sentence for ln BLEU (the derivative of the logarithm)."""
     texts = sentences(metric)
     return Texts(texts.values / texts.values.mean(), texts.counts)
-
-
-DRAWS = 2000
-SEED = 11
 
 
 def resampled(values: ndarray, weights: ndarray | None = None, draws: int = DRAWS) -> ndarray:

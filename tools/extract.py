@@ -31,6 +31,8 @@ METHODS = [*((f"{folder}/**.py", "tools.extract:python") for folder in
            ("components/**.js", "tools.extract:javascript"), ("assets/guide.md", "tools.extract:markdown"),
            ("assets/glossary.json", "tools.extract:glossary"),
            ("assets/lessons/*.json", "tools.extract:lesson"), ("studies/statements/*.toml", "tools.extract:statement")]
+_LITERAL = r"('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
+SCRIPT_TEXT = re.compile(rf"(?<![\w.$])({'|'.join(ONE)})\(\s*{_LITERAL}")
 
 
 def python(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
@@ -47,10 +49,6 @@ def python(file: BytesIO, keywords: object, tags: object, options: object) -> It
             texts = tuple(argument.value for argument in given if isinstance(argument, ast.Constant))
             if texts:
                 yield node.lineno, name, texts if name in TWO else texts[0], []
-
-
-_LITERAL = r"('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
-SCRIPT_TEXT = re.compile(rf"(?<![\w.$])({'|'.join(ONE)})\(\s*{_LITERAL}")
 
 
 def javascript(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:

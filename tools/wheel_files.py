@@ -26,6 +26,17 @@ DOOR = "attention_lab"
 IMPORTERS = ("import_module", "find_spec", "run_module", "get")  # the first argument may be a bare package
 COMMAND = re.compile(r"(?:\\n|\b)python -m ([A-Za-z_][\w.]*)")  # also after an escaped line break
 Edit = tuple[int, int, str, str]  # line from 1, column in characters, old text, new text
+# packages of the repository; each becomes attention_lab.NAME
+PACKAGES = ("app", "components", "deploy", "figures", "learning", "models", "studies", "widget")
+CHECKPOINTS = "models/checkpoints"
+STEPS = "steps"  # name of a model's folder of checkpoints; the wheel has none of them
+RELEASED = "released.json"  # name of a file in CHECKPOINTS that models/storage/released.py reads
+PROBES = "studies/probes"  # has one folder per model; the wheel contains the folders of packaged models
+SUFFIXES = (".py", ".pyi", ".typed", ".js", ".css", ".json", ".safetensors", ".po", ".svg", ".cfg", ".toml", ".bin")
+ASSETS = ("guide.md", "colours.json", "glossary.json", "icon.svg", "picture.png", "style.css")
+DATA = ("banking77", "snips")  # licences CC BY 4.0 and CC0; for all other data sets, the wheel has only NOTICES
+NOTICES = ("SOURCE.txt", "LICENSE*", "README*")
+CONFIG = ".streamlit/config.toml"  # Streamlit reads this file from the folder of the script
 
 
 def rewritten(source: str, modules: Collection[str]) -> str:
@@ -107,19 +118,6 @@ def _of_commands(source: str, modules: Collection[str]) -> Iterator[Edit]:
                 before = token.string[:match.start(1)]
                 column = len(before) - before.rfind("\n") - 1 + (0 if "\n" in before else token.start[1])
                 yield token.start[0] + before.count("\n"), column, name, f"{DOOR}.{name}"
-
-
-# packages of the repository; each becomes attention_lab.NAME
-PACKAGES = ("app", "components", "deploy", "figures", "learning", "models", "studies", "widget")
-CHECKPOINTS = "models/checkpoints"
-STEPS = "steps"  # name of a model's folder of checkpoints; the wheel has none of them
-RELEASED = "released.json"  # name of a file in CHECKPOINTS that models/storage/released.py reads
-PROBES = "studies/probes"  # has one folder per model; the wheel contains the folders of packaged models
-SUFFIXES = (".py", ".pyi", ".typed", ".js", ".css", ".json", ".safetensors", ".po", ".svg", ".cfg", ".toml", ".bin")
-ASSETS = ("guide.md", "colours.json", "glossary.json", "icon.svg", "picture.png", "style.css")
-DATA = ("banking77", "snips")  # licences CC BY 4.0 and CC0; for all other data sets, the wheel has only NOTICES
-NOTICES = ("SOURCE.txt", "LICENSE*", "README*")
-CONFIG = ".streamlit/config.toml"  # Streamlit reads this file from the folder of the script
 
 
 def files(root: Path, models: Iterable[str]) -> Iterator[tuple[Path, str]]:

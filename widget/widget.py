@@ -44,6 +44,7 @@ FRAME = """
 .root .lab { padding-bottom: 8px }
 .root .phone-bar { position: static }
 """
+Pair = tuple[Trace, Trace]  # the baseline trace and the trace under the plan
 
 
 @functools.cache
@@ -61,9 +62,6 @@ def script() -> str:
 def style() -> str:
     """Returns the style sheet of the widget's frame."""
     return (FOLDER / "widget.css").read_text("utf-8")
-
-
-Pair = tuple[Trace, Trace]  # the baseline trace and the trace under the plan
 
 
 @dataclass(frozen=True, eq=False)

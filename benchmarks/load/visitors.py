@@ -26,6 +26,10 @@ from models import catalogue
 # Statuses of a complete run. A run that was interrupted by the next run has no complete response.
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 PATIENCE = 60.0  # seconds within which the next message of a response must arrive
+WORDS = ["once", "upon", "time", "there", "was", "little", "dragon", "girl", "king", "who", "said", "to", "the", "old",
+         "dog", "in", "forest", "and", "ran", "away", "home"]
+OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the Lab is three times as frequent
+TICKS = os.sysconf("SC_CLK_TCK")  # ticks of the processor's clock per second
 
 
 def connected(address: str, **settings: Any) -> websockets.connect:
@@ -62,12 +66,6 @@ def header(messages: Sequence[ForwardMsg], component: str) -> dict[str, Any]:
     sent = [message.delta.new_element.bidi_component for message in messages]
     packed = [each.bytes for each in sent if each.component_name.endswith(f"attention_lab_{component}") and each.bytes]
     return unpack(packed[-1])[0] if packed else {}
-
-
-WORDS = ["once", "upon", "time", "there", "was", "little", "dragon", "girl", "king", "who", "said", "to", "the", "old",
-         "dog", "in", "forest", "and", "ran", "away", "home"]
-
-OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the Lab is three times as frequent
 
 
 def queries(count: int, seed: int = 0) -> list[str]:
@@ -116,9 +114,6 @@ async def act(socket: Any, query: str) -> tuple[float, list[str]]:
     began = time.perf_counter()
     messages = await open_link(socket, query)
     return (time.perf_counter() - began) * 1e3, exceptions(messages)
-
-
-TICKS = os.sysconf("SC_CLK_TCK")  # ticks of the processor's clock per second
 
 
 def server_of(address: str) -> int:

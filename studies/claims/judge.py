@@ -17,6 +17,7 @@ from studies.claims.contrast import corrected
 from studies.claims.evidence import Evidence
 
 DIGITS = 12  # number of digits of a SHA-256 in a table
+MODULES = {key: import_module(f"{__package__}.sources.{key}") for key in KEYS}
 
 
 def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
@@ -93,9 +94,6 @@ def sweep(family: str) -> list[dict[str, str]]:
             row["chosen"] = message("{chosen} (first round)", chosen=row["chosen"])
         rows.append(row)
     return rows
-
-
-MODULES = {key: import_module(f"{__package__}.sources.{key}") for key in KEYS}
 
 
 def judge(evidence: Evidence | None = None) -> list[Claim]:

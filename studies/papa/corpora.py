@@ -41,6 +41,11 @@ HELD_OUT = 5  # one paradigm of blimp out of this many is only in the test
 OUTSIDE = "O"  # the label of a word outside all spans
 # means and statements are about these tasks; later tasks are only rows of tables (studies/claims/rules.md)
 JUDGED = ("pos", "ner-twitter", "ner-emerging", "slots", "intent-snips", "intent-banking", "acceptability")
+GOOD, BAD = "grammatical", "not grammatical"
+SEEN, UNSEEN = "paradigms that were trained on", "paradigms that were held out"
+CAPTIONS, REVISED = "captions as written", "captions revised so that the label changes"
+MEANINGS = {"0": "different meanings", "1": "same meaning"}
+ACCURACY, F1, MATTHEWS = "accuracy", "f1", "matthews"
 
 
 @dataclass(frozen=True)
@@ -198,11 +203,6 @@ def _entailment(data: Path) -> tuple[list[Example], list[Example]]:
         [_pairs(data, "snli_small/test", CAPTIONS), _pairs(data, "snli_small/test_counterfactual", REVISED)])
 
 
-GOOD, BAD = "grammatical", "not grammatical"
-SEEN, UNSEEN = "paradigms that were trained on", "paradigms that were held out"
-CAPTIONS, REVISED = "captions as written", "captions revised so that the label changes"
-MEANINGS = {"0": "different meanings", "1": "same meaning"}
-
 CORPORA = {corpus.key: corpus for corpus in (
     Corpus("pos", N_("Parts of speech"), "accuracy", True, _pos, "treebank"),
     Corpus("ner-twitter", N_("Names in tweets"), "f1", True, _twitter, "tweets"),
@@ -216,9 +216,6 @@ CORPORA = {corpus.key: corpus for corpus in (
     Corpus("entailment", N_("Entailment"), "accuracy", False, _entailment, "captions"),
     Corpus("paraphrase", N_("Paraphrases"), "accuracy", False, lambda data: (
         _pairs(data, "tatoeba_paraphrase/train"), _pairs(data, "tatoeba_paraphrase/test")), "pairs"))}
-
-
-ACCURACY, F1, MATTHEWS = "accuracy", "f1", "matthews"
 
 
 def score(metric: str, truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:

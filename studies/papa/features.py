@@ -33,6 +33,9 @@ from studies.papa.corpora import Example
 GRID = 64  # largest number of tokens of a text, and the size of the constant matrices
 TOKENS = 2048  # number of tokens per batch of a forward pass
 Batch = Sequence[tuple[Tensor, Tensor]]  # for each length: (B,) indices of texts, and their (B, n) ids
+InterventionsByLength = Callable[[int], Touch]  # tokens per text -> the `touch` argument of HasStates.states
+LIMIT = 2 * 2**30  # limit of the cache in bytes
+CLAMP = 60_000.0  # values are clamped to this, because float16 ends at 65,504
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,13 +166,6 @@ class ConstantMatrices:
         """Returns the mixture of dynamic and constant patterns as the `touch` argument of HasStates.states:"""
         matrices, share = self.at_length(n), (1 - dynamic)[..., None, None]
         return lambda name, layer: Intervention(constant=matrices[layer], share=share[layer])
-
-
-InterventionsByLength = Callable[[int], Touch]  # tokens per text -> the `touch` argument of HasStates.states
-
-
-LIMIT = 2 * 2**30  # limit of the cache in bytes
-CLAMP = 60_000.0  # values are clamped to this, because float16 ends at 65,504
 
 
 @torch.inference_mode()

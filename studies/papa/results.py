@@ -37,6 +37,8 @@ MODES = (LEARNED, RANDOM, REMOVED)
 FRACTIONS = (1.0, 0.5, 0.125, 0.0625, 0.0)  # fractions of the heads that stay dynamic
 SEEDS = (0, 1, 2)  # seeds of the probes and of the random orders
 STREAM = 97
+KIND = "papa"
+MODELS = 3  # smallest number of trainings for which the rank correlation is judged or shown
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,6 @@ def plan_of(condition: Condition, learned: Sequence[Address]) -> HeadPlan:
     heads = order[:condition.count]
     return HeadPlan().with_heads(heads, gate=0.0) if condition.mode == REMOVED else \
         HeadPlan().with_heads(heads, constant=True)
-
-
-KIND = "papa"
-MODELS = 3  # smallest number of trainings for which the rank correlation is judged or shown
 
 
 @dataclass(frozen=True, eq=False)

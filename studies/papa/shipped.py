@@ -32,6 +32,8 @@ from studies.papa.results import head_counts
 from studies.papa.study import TaskStudy
 
 PROBES = Path(__file__).parents[1] / "probes"
+_WORD = re.compile(r"\[MASK\]|\w+(?:[-'’.]\w+)*|[^\w\s]")
+_BRACKETED = re.compile(r"\[(?!MASK\])([^\[\]]*)\]")
 
 
 def write(name: str, folder: Path, studies: Iterable[TaskStudy]) -> None:
@@ -71,10 +73,6 @@ def read(name: str, task: str) -> tuple[Tensor, dict[int, probes.Probe]] | None:
         count, _, rest = key.partition(".")
         by_count.setdefault(int(count), {})[rest] = tensor
     return constant, {count: probes.from_tensors(dequantise(packed)) for count, packed in by_count.items()}
-
-
-_WORD = re.compile(r"\[MASK\]|\w+(?:[-'’.]\w+)*|[^\w\s]")
-_BRACKETED = re.compile(r"\[(?!MASK\])([^\[\]]*)\]")
 
 
 @dataclass(frozen=True)

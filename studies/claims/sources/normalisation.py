@@ -25,7 +25,13 @@ LOG_N = {64: 43.11, 128: 41.17, 256: 34.04, 512: 20.15}
 SQRT = {64: 43.27, 128: 36.53, 256: 23.02, 512: 15.12}
 HEADS = 0.75  # fraction of the heads for which the statement must be true
 UNCHANGED = 1e-5  # largest change of an attention value that counts as rounding
-
+ByLength = dict[int, Samples]
+# title -> model and scale policy; an empty policy is the policy of the training
+SIDES = {"relu²/n, n fixed": ("masked-gau-relu2", ""), "relu²/n, n = length": ("masked-gau-relu2", "length"),
+         "relu²/n, mixed lengths": ("masked-gau-relu2-mixed", ""), "softmax": ("masked-gau-softmax", ""),
+         "softmax, trained at 128": ("masked-gau-softmax-128", ""), "log n": ("masked-log-n", ""),
+         "constant temperature": ("masked-temperature", ""), "GAU softmax": ("masked-gau-softmax", ""),
+         "GAU softmax, read with log n": ("masked-gau-softmax", "logn")}
 
 
 def accuracy(length: int) -> Callable[[Metric], float]:
@@ -36,15 +42,6 @@ def accuracy(length: int) -> Callable[[Metric], float]:
 def reading(policy: str, length: int) -> Callable[[Metric], float]:
     """Returns a function that reads a gated unit's accuracy under another scale policy."""
     return lambda metric: metric["readings"][policy][str(length)]["accuracy"]
-
-
-ByLength = dict[int, Samples]
-# title -> model and scale policy; an empty policy is the policy of the training
-SIDES = {"relu²/n, n fixed": ("masked-gau-relu2", ""), "relu²/n, n = length": ("masked-gau-relu2", "length"),
-         "relu²/n, mixed lengths": ("masked-gau-relu2-mixed", ""), "softmax": ("masked-gau-softmax", ""),
-         "softmax, trained at 128": ("masked-gau-softmax-128", ""), "log n": ("masked-log-n", ""),
-         "constant temperature": ("masked-temperature", ""), "GAU softmax": ("masked-gau-softmax", ""),
-         "GAU softmax, read with log n": ("masked-gau-softmax", "logn")}
 
 
 def claim(evidence: Evidence) -> Claim:

@@ -14,6 +14,14 @@ from studies.claims.sources.synthesizer import compared, perplexities, perplexit
 from studies.claims.verdict import TOLERANCE, Check, Estimate, Samples, below, below_in_texts, differences, no_worse
 from studies.seeds import ZERO_SHOT
 
+TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads"), "selective": N_("selective"),
+          "selective-memory": N_("selective, memory loss"), "softmax-512": N_("softmax, 512 tokens"),
+          "selective-512": N_("selective, 512 tokens")}
+BLIMP = ("softmax", "softmax-wide", "log-n", "scalable-softmax", "gated", "selective", "selective-memory", "random",
+         "dense", "factorized-random", "factorized-dense", "fixed-random", "random-dense", "dense-softmax",
+         "random-softmax")
+STORIES, VIDEOS = "tinystories_next_sentence", "hellaswag_activitynet"  # data sets of choices
+
 
 def claim(evidence: Evidence) -> Claim:
     samples = {name: evidence.samples(f"stories-{name}", perplexity)
@@ -26,11 +34,6 @@ def claim(evidence: Evidence) -> Claim:
                  "stories", [_perplexity(evidence, samples), _wide(evidence, samples), _memory_loss(evidence, samples),
                              *retrieval.statements(evidence), *memory.statements(evidence), _blimp(evidence),
                              _choices(evidence), _pieces(evidence)])
-
-
-TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads"), "selective": N_("selective"),
-          "selective-memory": N_("selective, memory loss"), "softmax-512": N_("softmax, 512 tokens"),
-          "selective-512": N_("selective, 512 tokens")}
 
 
 def _pair(key: str, estimate: Estimate | None, samples: Mapping[str, Samples], name: str, checks: list[Check],
@@ -82,12 +85,6 @@ def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statemen
     check = no_worse(message("memory loss not above softmax"), between, texts=texts)
     return _pair("selective-loss", perplexities(evidence, ["selective-memory"]),
                  samples, "selective-memory", [check], message("1 or less"))
-
-
-BLIMP = ("softmax", "softmax-wide", "log-n", "scalable-softmax", "gated", "selective", "selective-memory", "random",
-         "dense", "factorized-random", "factorized-dense", "fixed-random", "random-dense", "dense-softmax",
-         "random-softmax")
-STORIES, VIDEOS = "tinystories_next_sentence", "hellaswag_activitynet"  # data sets of choices
 
 
 def _blimp(evidence: Evidence) -> Statement:

@@ -42,6 +42,7 @@ ALIKE = 1.05  # largest ratio of two perplexities that count as alike; in the so
 TIMED, AGAINST = (N_("attention layer"), N_("whole model")), (N_("softmax"), N_("fused softmax"))
 TEXTS, TOKENS = (1, 8), (128, 256)
 HALF = 0.5  # fraction of the loss difference (nats) between no attention and softmax
+STORIES = tuple(name for name in RECIPES if name.startswith("stories-") and not name.endswith("-512"))
 
 
 def perplexity(metric: Metric) -> float:
@@ -67,9 +68,6 @@ def claim(evidence: Evidence) -> Claim:
 
 def _ratio(name: str) -> float:
     return LM1B[name] / LM1B["softmax"]
-
-
-STORIES = tuple(name for name in RECIPES if name.startswith("stories-") and not name.endswith("-512"))
 
 
 def perplexities(evidence: Evidence, first: Sequence[str], second: Sequence[str] = ("softmax",)) -> Estimate | None:
