@@ -9,12 +9,14 @@ lesson file cannot run code.
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
+
+from annotated_types import Len
+from pydantic import AfterValidator, ConfigDict, PlainValidator, TypeAdapter, ValidationError, with_config
 
 from app.state.lab_view import LabView
 from app.state.selection import Selection
@@ -129,26 +131,30 @@ WORDS: Mapping[str, Word] = {
 }
 
 
-def check(entry: Any, where: str) -> Condition:
+def check(entry: Any) -> Condition:
+    """Returns the condition that a lesson file states; raises ValueError."""
     if not isinstance(entry, dict) or len(entry) != 1:
-        raise ValueError(f"{where}: expected one word with its value, got {entry!r}")
+        raise ValueError(f"expected one word with its value, got {entry!r}")
     ((word, value),) = entry.items()
     if word in ("all", "any"):
         if not isinstance(value, list) or not value:
-            raise ValueError(f"{where}: {word} takes a list of conditions, got {value!r}")
-        return Condition(word, tuple(check(part, where) for part in value))
+            raise ValueError(f"{word} takes a list of conditions, got {value!r}")
+        return Condition(word, tuple(map(check, value)))
     if word == "not":
-        return Condition(word, check(value, where))
+        return Condition(word, check(value))
     if word not in WORDS:
-        raise ValueError(f"{where}: {word!r} is no condition; there are all, any, not, {', '.join(WORDS)}")
+        raise ValueError(f"{word!r} is no condition; there are all, any, not, {', '.join(WORDS)}")
     if type(value) is not WORDS[word].type:
-        raise ValueError(f"{where}: {word} takes {WORDS[word].type.__name__}, got {value!r}")
+        raise ValueError(f"{word} takes {WORDS[word].type.__name__}, got {value!r}")
     if word == "plan":
-        try:
-            HeadPlan.parse(str(value))
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from error
+        HeadPlan.parse(str(value))
     return Condition(word, value)
+
+
+def _in_pairs(text: str) -> str:
+    if not text.strip() or text.count("*") % 2:
+        raise ValueError("expected a text with stars in pairs")
+    return text
 
 
 FOLDER = Path(__file__).parents[2] / "assets" / "lessons"
@@ -161,7 +167,9 @@ CHOICES = "abcd"  # letters of a question's choices in links
 
 _PLACE = re.compile(r"([a-z]+)\.([1-9])", re.ASCII)
 
-Words = str  # a text that gettext translates; *text between asterisks* is the name of a control
+# a text that gettext translates; *text between asterisks* is the name of a control
+Words = Annotated[str, AfterValidator(_in_pairs)]
+_STORED = with_config(ConfigDict(extra="forbid", strict=True))  # `read` refuses files with other fields or types
 
 
 @dataclass(frozen=True)
@@ -185,16 +193,22 @@ class Place:
         raise ValueError(f"{text!r} is no step of a lesson")
 
 
+@_STORED
 @dataclass(frozen=True)
 class Question:
     """Two to four choices, of which `right` (from 0) is the answer; `because` explains it afterwards."""
 
     ask: Words
-    choices: tuple[Words, ...]
+    choices: Annotated[tuple[Words, ...], Len(2, len(CHOICES))]
     right: int
     because: Words
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.right < len(self.choices):
+            raise ValueError(f"right counts the choices from 0, got {self.right}")
 
+
+@_STORED
 @dataclass(frozen=True)
 class Step:
     """One step of a lesson."""
@@ -203,11 +217,11 @@ class Step:
     text: Words
     task: Words  # the instruction for the visitor. Names of keys are between square brackets: touch screens omit them.
     opens: Mapping[str, str]  # the initial state, as fields of a link
-    question: Question | None  # None if the step has no question
-    done: Condition  # the condition that completes the step
+    done: Annotated[Condition, PlainValidator(check)]  # the condition that completes the step
     # changes of `opens`, as fields of a link, which together with the right answer meet the condition `done`; for tests
     does: Mapping[str, str]
     facts: tuple[Mapping[str, Any], ...]  # measurable facts that the text is based on; a test measures each fact
+    question: Question | None = None  # None if the step has no question
 
     @property
     def trains(self) -> bool:
@@ -227,17 +241,22 @@ class Step:
         return self.done.asks("text") or self.done.asks("contains")
 
 
+@_STORED
 @dataclass(frozen=True)
 class Lesson:
     """One lesson, about one idea."""
 
-    key: str  # name of the lesson's file and of the lesson in links
     title: Words
     about: Words  # one sentence that describes the content
     source: str  # authors of the idea
     arxiv: tuple[str, ...]  # arXiv numbers of the papers
     minutes: int  # the time that a beginner needs
-    steps: tuple[Step, ...]  # four to nine steps; the last step has a question about the whole lesson
+    steps: Annotated[tuple[Step, ...], Len(4, 9)]  # the last step has a question about the whole lesson
+    key: str = ""  # name of the lesson's file and of the lesson in links, which `read` adds
+
+    def __post_init__(self) -> None:
+        if self.steps[-1].question is None:
+            raise ValueError("the last step asks nothing")
 
 
 @functools.cache
@@ -261,58 +280,12 @@ def after(place: Place, by: int = 1) -> Place | None:
     return places[index] if 0 <= index < len(places) else None
 
 
+_FILE = TypeAdapter(Lesson)
+
+
 def read(key: str, text: str) -> Lesson:
-    """Parses the content of a lesson file."""
+    """Parses the content of a lesson file; raises ValueError with the place of each part that is wrong."""
     try:
-        fields = _fields(json.loads(text), f"lesson {key}", "title", "about", "source", "arxiv", "minutes", "steps")
-    except json.JSONDecodeError as error:
-        raise ValueError(f"lesson {key}: no JSON: {error}") from error
-    steps = tuple(_step(each, f"lesson {key}, step {number}") for number, each in enumerate(fields["steps"], 1))
-    if not 4 <= len(steps) <= 9:
-        raise ValueError(f"lesson {key}: expected four to nine steps, got {len(steps)}")
-    if type(fields["minutes"]) is not int:
-        raise ValueError(f"lesson {key}: minutes is a number")
-    if steps[-1].question is None:
-        raise ValueError(f"lesson {key}: its last step asks nothing")
-    if not isinstance(fields["source"], str) or not all(isinstance(number, str) for number in fields["arxiv"]):
-        raise ValueError(f"lesson {key}: source and arxiv are texts")
-    return Lesson(key, _words(fields["title"], f"lesson {key}, title"), _words(fields["about"], f"lesson {key}, about"),
-                  fields["source"], tuple(fields["arxiv"]), fields["minutes"], steps)
-
-
-def _step(entry: Any, where: str) -> Step:
-    fields = _fields(entry, where, "title", "text", "task", "opens", "done", "does", "facts", optional=("question",))
-    for part in ("opens", "does"):
-        if not isinstance(fields[part], dict) or not all(isinstance(value, str) for value in fields[part].values()):
-            raise ValueError(f"{where}: {part} holds fields of a link, as texts")
-    question = _question(fields["question"], f"{where}, question") if "question" in fields else None
-    title, text, task = (_words(fields[name], f"{where}, {name}") for name in ("title", "text", "task"))
-    return Step(title, text, task, fields["opens"], question, check(fields["done"], f"{where}, done"), fields["does"],
-                tuple(fields["facts"]))
-
-
-def _question(entry: Any, where: str) -> Question:
-    fields = _fields(entry, where, "ask", "choices", "right", "because")
-    choices = tuple(_words(choice, f"{where}, choices") for choice in fields["choices"])
-    if not 2 <= len(choices) <= len(CHOICES):
-        raise ValueError(f"{where}: expected two to four choices, got {len(choices)}")
-    if type(fields["right"]) is not int or not 0 <= fields["right"] < len(choices):
-        raise ValueError(f"{where}: right counts the choices from 0, got {fields['right']!r}")
-    return Question(_words(fields["ask"], f"{where}, ask"), choices, fields["right"],
-                    _words(fields["because"], f"{where}, because"))
-
-
-def _fields(entry: Any, where: str, *needed: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
-    if not isinstance(entry, dict):
-        raise ValueError(f"{where}: expected an object, got {entry!r}")
-    missing = [name for name in needed if name not in entry]
-    strange = [name for name in entry if name not in (*needed, *optional)]
-    if missing or strange:
-        raise ValueError(f"{where}: missing {missing}, not known {strange}")
-    return entry
-
-
-def _words(text: Any, where: str) -> Words:
-    if not isinstance(text, str) or not text.strip() or text.count("*") % 2:
-        raise ValueError(f"{where}: expected a text with stars in pairs, got {text!r}")
-    return text
+        return replace(_FILE.validate_json(text), key=key)
+    except ValidationError as error:
+        raise ValueError(f"lesson {key}: {error}") from error
