@@ -15,19 +15,9 @@ from torch.testing import assert_close
 from models.errors import InputError
 from models.generate.decoding import generator
 from models.tasks import TASKS, assignment
-from models.tasks.assignment import (
-    BATCH,
-    DIGIT,
-    LETTERS,
-    TEST_SEED,
-    TRAINED_EVENTS,
-    VARIABLES,
-    AssignmentReader,
-    draw,
-    overwrites,
-)
+from models.tasks.assignment import BATCH, DIGIT, LETTERS, TEST_SEED, TRAINED_EVENTS, VARIABLES, draw
 
-TASK = AssignmentReader()
+TASK = assignment.AssignmentReader()
 LABELS = TASK.labels
 
 
@@ -208,7 +198,7 @@ def test_overwrites_are_those_of_a_loop():
             if value == "?":
                 sets = [v for v, x in events[:index] if v == variable and x != "?"]
                 expected[row, 2 * index + 1] = len(sets) - 1
-    assert_close(overwrites(tokens), expected)
+    assert_close(assignment.overwrites(tokens), expected)
     assert expected.max() > 2
 
 
@@ -298,7 +288,7 @@ def test_measure_of_a_model_that_remembers_first_values(few_texts: None):
     assert metric["0"] == 1.0
     asked = draw(200, TRAINED_EVENTS, generator(assignment.TEST_SEED, 0, TRAINED_EVENTS))[0]
     for name in ("1", "2 to 3"):
-        questions = int(sum((overwrites(asked) == int(times)).sum() for times in name.split(" to ")))
+        questions = int(sum((assignment.overwrites(asked) == int(times)).sum() for times in name.split(" to ")))
         assert abs(metric[name] - 0.1) < deviation(questions), name
 
 

@@ -18,18 +18,6 @@ from torch.testing import assert_close
 import models
 from models import loading
 from models.storage import checkpoint
-from models.storage.checkpoint import (
-    CheckpointError,
-    dequantise,
-    digests,
-    pack,
-    quantise,
-    read_card,
-    read_constant,
-    read_model,
-    unpack,
-    write,
-)
 from models.tasks import TASKS, assignment
 from models.training import cards
 from models.training.cards import finish
@@ -102,7 +90,7 @@ DAMAGE = [
 @pytest.mark.parametrize("file, damage", DAMAGE)
 def test_damage_is_reported_with_a_command(folder: Path, file: str, damage):
     damage(folder / file)
-    with pytest.raises(CheckpointError) as error:
+    with pytest.raises(checkpoint.CheckpointError) as error:
         models.load(NAME)
     message = str(error.value)
     assert file in message and NAME in message and str(folder.parent) not in message
@@ -118,7 +106,7 @@ def test_a_checkpoint_is_read_from_its_folder_and_its_damage_is_reported(folder:
             models.load(NAME, step=step)
     (folder / "steps" / "5" / "model.safetensors").unlink()
     loading._held.clear()
-    with pytest.raises(CheckpointError) as error:
+    with pytest.raises(checkpoint.CheckpointError) as error:
         models.load(NAME, step=5)
     assert f"/{NAME}/steps/5/model.safetensors is missing" in str(error.value)
     assert f"python -m models.training {NAME} --keep 5" in str(error.value)
@@ -127,14 +115,14 @@ def test_a_checkpoint_is_read_from_its_folder_and_its_damage_is_reported(folder:
 def test_a_missing_file_is_called_missing(folder: Path):
     for file, word in (("model.safetensors", "is damaged"), ("config.json", "is missing")):
         (folder / file).unlink() if word == "is missing" else empty(folder / file)
-        with pytest.raises(CheckpointError, match=word):
+        with pytest.raises(checkpoint.CheckpointError, match=word):
             models.load(NAME)
 
 
 def test_weights_that_do_not_fit_the_config(folder: Path):
     """If weights do not fit the config, the error names both files, because either file can be the wrong one."""
     edit(layers=3)(folder / "config.json")
-    with pytest.raises(CheckpointError, match=r"model\.safetensors.*config\.json"):
+    with pytest.raises(checkpoint.CheckpointError, match=r"model\.safetensors.*config\.json"):
         models.load(NAME)
 
 
@@ -142,10 +130,10 @@ def test_a_repaired_folder_can_be_loaded(folder: Path):
     """A failed load is not cached, so a repaired folder can be loaded."""
     card = (folder / "card.json").read_bytes()
     (folder / "card.json").unlink()
-    with pytest.raises(CheckpointError):
+    with pytest.raises(checkpoint.CheckpointError):
         models.load(NAME)
     (folder / "card.json").write_bytes(card)
-    assert models.load(NAME).card == read_card(folder)
+    assert models.load(NAME).card == checkpoint.read_card(folder)
 
 
 @pytest.mark.parametrize(("name", "told"), [("", NAME), ("selective", NAME), ("stories-sparse", NAME),
@@ -157,7 +145,7 @@ def test_an_unknown_name(folder: Path, name: str, told: str):
 
 
 def test_eight_threads_share_one_load(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    reads = []
+    reads, read_model = [], checkpoint.read_model
     monkeypatch.setattr(checkpoint, "read_model", lambda path: reads.append(path) or sleep(0.1) or read_model(path))
     with ThreadPoolExecutor(8) as pool:
         labs = list(pool.map(models.load, [NAME] * 8))
@@ -172,12 +160,12 @@ def test_a_finished_models_card_has_the_digests_of_its_files(tmp_path: Path, mon
     (tmp_path / "log.txt").write_text("step 50 loss 1.0 rate 1e-3 seconds 60 left 0\n")
     target = tmp_path / "target"
     finish("assignment-softmax", make_model("softmax", length=49), TASKS["assignment"].build(), tmp_path, 0, target)
-    stored = read_card(target)["weights"]
-    assert stored == digests(target) and set(stored) == {"model.safetensors", "constant.safetensors"}
+    stored = checkpoint.read_card(target)["weights"]
+    assert stored == checkpoint.digests(target) and set(stored) == {"model.safetensors", "constant.safetensors"}
     for name in stored:
         content = (target / name).read_bytes()
         (target / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-        assert digests(target)[name] != stored[name]
+        assert checkpoint.digests(target)[name] != stored[name]
 
 
 EXACTLY = {"rtol": 0, "atol": 0}
@@ -197,8 +185,8 @@ def tensors(draw: st.DrawFn) -> Tensor:
 @given(tensors())
 def test_a_round_trip_is_off_by_half_a_step_at_most(tensor: Tensor):
     """The error is at most half a step; the step of a row is its largest absolute value / 127. Vectors are exact."""
-    packed = quantise({"w": tensor})
-    read = dequantise(packed)["w"]
+    packed = checkpoint.quantise({"w": tensor})
+    read = checkpoint.dequantise(packed)["w"]
     assert read.shape == tensor.shape and read.dtype == torch.float32
     if tensor.ndim == 1:
         assert_close(read, tensor, **EXACTLY)
@@ -215,8 +203,8 @@ def test_a_round_trip_is_off_by_half_a_step_at_most(tensor: Tensor):
 
 @given(tensors())
 def test_what_was_rounded_once_is_not_rounded_again(tensor: Tensor):
-    once = quantise({"w": tensor})
-    twice = quantise(dequantise(once))
+    once = checkpoint.quantise({"w": tensor})
+    twice = checkpoint.quantise(checkpoint.dequantise(once))
     assert once.keys() == twice.keys() and once["w"].dtype == twice["w"].dtype
     assert_close(twice["w"], once["w"], **EXACTLY)
     assert_close(twice, once, rtol=1e-6, atol=0)
@@ -225,9 +213,9 @@ def test_what_was_rounded_once_is_not_rounded_again(tensor: Tensor):
 def test_a_weight_may_be_called_scale():
     """The parameter `source.scale` of a gated attention unit gets the scale `source.scale.scale`."""
     weights = {"source.scale": torch.randn(2, 8), "shared.weight": torch.randn(8, 4), "norm.weight": torch.ones(5)}
-    packed = quantise(weights)
+    packed = checkpoint.quantise(weights)
     assert packed["source.scale"].dtype == torch.int8 and packed["source.scale.scale"].shape == (2, 1)
-    read = dequantise(packed)
+    read = checkpoint.dequantise(packed)
     assert read.keys() == weights.keys()
     for name, tensor in weights.items():
         assert_close(read[name], tensor, rtol=0, atol=float(tensor.abs().max()) / 250)
@@ -237,12 +225,12 @@ def test_a_weight_may_be_called_scale():
 def test_a_model_is_written_and_read(attention: str, causal: bool, tmp_path: Path):
     """Config, rounded weights, buffers and constant matrices; predictions after loading are the same."""
     lab = make_lab(attention, causal)
-    write(tmp_path, lab.model, lab.constant)
-    model = read_model(tmp_path)
-    constant = read_constant(tmp_path, model.config, lab.limit)["self"]
+    checkpoint.write(tmp_path, lab.model, lab.constant)
+    model = checkpoint.read_model(tmp_path)
+    constant = checkpoint.read_constant(tmp_path, model.config, lab.limit)["self"]
     assert model.config == lab.model.config and not model.training
     assert not any(parameter.requires_grad for parameter in model.parameters())
-    assert_close(model.state_dict(), dequantise(quantise(lab.model.state_dict())), **EXACTLY)
+    assert_close(model.state_dict(), checkpoint.dequantise(checkpoint.quantise(lab.model.state_dict())), **EXACTLY)
     assert_close(constant, lab.constant["self"], rtol=2**-10, atol=2**-24)
     ids = random_ids(4, 12)
     before, after = (which.logits(which(ids)).softmax(-1) for which in (lab.model, model))
@@ -251,7 +239,7 @@ def test_a_model_is_written_and_read(attention: str, causal: bool, tmp_path: Pat
 
 def test_no_file_holds_more_than_numbers(attention: str, tmp_path: Path):
     lab = make_lab(attention)
-    write(tmp_path, lab.model, lab.constant)
+    checkpoint.write(tmp_path, lab.model, lab.constant)
     types = {file: {tensor.dtype for tensor in load_file(tmp_path / f"{file}.safetensors").values()}
              for file in ("model", "constant")}
     assert types == {"model": {torch.int8, torch.float32}, "constant": {torch.float16}}
@@ -264,6 +252,6 @@ def test_packing_loses_nothing(n: int, causal: bool, is_distribution: bool):
     matrices = matrices.tril() if causal else matrices
     if is_distribution:
         matrices /= matrices.sum(-1, keepdim=True)
-    packed = pack(matrices, causal)
+    packed = checkpoint.pack(matrices, causal)
     assert packed.numel() == 6 * (n * (n + 1) // 2 if causal else n * n)
-    assert_close(unpack(packed, n, causal, is_distribution), matrices)
+    assert_close(checkpoint.unpack(packed, n, causal, is_distribution), matrices)

@@ -14,31 +14,20 @@ from torch.testing import assert_close
 
 from models.generate.decoding import generator
 from models.tasks import masked
-from models.tasks.masked import (
-    KEPT,
-    LENGTH,
-    MASK_ID,
-    MIXED,
-    SHARE,
-    TOKENS,
-    MaskedCorpus,
-    MaskedMetric,
-    MaskedReader,
-    hide,
-)
+from models.tasks.masked import KEPT, LENGTH, MASK_ID, MIXED, SHARE, TOKENS
 from models.training.recipes import RECIPES, task_of
 
-READER = MaskedReader()
+READER = masked.MaskedReader()
 V = READER.vocabulary
-Make = Callable[..., MaskedCorpus]
+Make = Callable[..., masked.MaskedCorpus]
 
 
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> Make:
     """Returns a corpus on a stream that counts: token t is followed by t + 1, and no token is BOS."""
-    monkeypatch.setattr(MaskedCorpus, "stream", lambda self, corpus, split: (torch.arange(20_000) % 4095 + 1).short())
+    monkeypatch.setattr(masked.MaskedCorpus, "stream", lambda *_: (torch.arange(20_000) % 4095 + 1).short())
     monkeypatch.setattr(masked, "TEST_TOKENS", 1024)
-    return functools.partial(MaskedCorpus, READER)
+    return functools.partial(masked.MaskedCorpus, READER)
 
 
 # Selection and replacement of hidden tokens.
@@ -48,7 +37,7 @@ def test_the_number_of_hidden_tokens(n: int, count: int, seed: int):
     """SHARE of every row, at least one, never BOS; answers are the original tokens."""
     texts = torch.randint(1, MASK_ID, (count, n), generator=generator(seed))
     texts[:, 0] = 0
-    batch = hide(texts, generator(seed, 1), 0.1, 0.1)
+    batch = masked.hide(texts, generator(seed, 1), 0.1, 0.1)
     asked = batch.targets >= 0
     assert asked.sum(1).tolist() == [max(1, round(SHARE * n))] * count
     assert not asked[:, 0].any() and (batch.tokens[:, 0] == 0).all()
@@ -60,7 +49,7 @@ def test_the_number_of_hidden_tokens(n: int, count: int, seed: int):
 def test_of_ten_eight_are_hidden():
     """As in BERT, one is unchanged and one exchanged: within 5 standard deviations of 30,720 tokens."""
     texts = torch.randint(1, MASK_ID, (1024, 200), generator=generator(1))
-    batch = hide(texts, generator(2), 0.1, 0.1)
+    batch = masked.hide(texts, generator(2), 0.1, 0.1)
     asked = batch.targets >= 0
     shown, right = batch.tokens[asked], batch.targets[asked]
     count = len(right)
@@ -110,7 +99,7 @@ def test_which_recipes_mix_lengths():
 
 def test_validation_hides_as_the_measure_does(counting: Make, monkeypatch: pytest.MonkeyPatch):
     """At the family's length, the same words at every call, none exchanged."""
-    monkeypatch.setattr(MaskedCorpus, "validation_tokens", 2048)
+    monkeypatch.setattr(masked.MaskedCorpus, "validation_tokens", 2048)
     batches, again = counting(lengths=MIXED).validation(), counting().validation()
     for batch, same in zip(batches, again, strict=True):
         assert_close((batch.tokens, batch.targets), (same.tokens, same.targets))
@@ -153,7 +142,7 @@ class Guess:
 @pytest.mark.parametrize("p", [0.25, 0.5])
 def test_measure_of_a_model_that_knows(counting: Make, monkeypatch: pytest.MonkeyPatch, p: float):
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH))
-    metric = MaskedMetric(counting()).evaluate(Guess(p))
+    metric = masked.MaskedMetric(counting()).evaluate(Guess(p))
     assert metric["accuracy_by_length"] == {"32": 1.0, "64": 1.0}
     for loss in metric["loss_by_length"].values():
         assert loss == pytest.approx(-math.log(p), abs=1e-3)
@@ -166,7 +155,7 @@ def test_every_hidden_token_is_hidden_in_the_measure(counting: Make, monkeypatch
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH))
     one, other = Guess(0.5), Guess(0.5)
     for guess in (one, other):
-        MaskedMetric(counting()).evaluate(guess)
+        masked.MaskedMetric(counting()).evaluate(guess)
     assert_close(one.read, other.read, rtol=0, atol=0)
     shares = [float((tokens == MASK_ID).float().mean()) for tokens in one.read]
     assert all(share == pytest.approx(SHARE, abs=0.04) for share in shares)
@@ -189,7 +178,7 @@ def test_measure_of_chance(counting: Make):
         def logits(self, hidden: Tensor) -> Tensor:
             return hidden
 
-    losses, right, stretches = MaskedMetric(counting()).measure(Same(), LENGTH)
+    losses, right, stretches = masked.MaskedMetric(counting()).measure(Same(), LENGTH)
     assert losses.mean().item() == pytest.approx(math.log(V), rel=1e-5) and right.float().mean() < 0.01
     hidden = 2 * 1024 * SHARE * masked.DRAWS
     assert len(losses) == len(right) == len(stretches) == pytest.approx(hidden, abs=5 * hidden**0.5)

@@ -6,24 +6,13 @@ import pytest
 import models
 from models.analysis import roles
 from models.analysis.head_measures import chance_of_rank, spearman
-from models.analysis.roles import (
-    PATTERNS,
-    KeyCounts,
-    Sentence,
-    aligned,
-    looked_at,
-    pattern_keys,
-    pattern_scores,
-    places_of,
-    ranks,
-    tokens_of,
-)
+from models.analysis.roles import PATTERNS
 from models.kind import Kind, Traits
 
 SOFTMAX = Traits("Softmax")
 TEXT = "Old cats quickly chase mice"
 WORDS = ((0, 3), (4, 8), (9, 16), (17, 22), (23, 27))
-SENTENCE = Sentence(TEXT, WORDS, (1, 3, 3, -1, 3), ("amod", "nsubj", "advmod", "root", "obj"))
+SENTENCE = roles.Sentence(TEXT, WORDS, (1, 3, 3, -1, 3), ("amod", "nsubj", "advmod", "root", "obj"))
 TOKENS = ("BOS", "Old", " cat", "s", " quickly", " chase", " mice")
 IS_TEXT = numpy.array([False, True, True, True, True, True, True])
 
@@ -37,9 +26,9 @@ def pointing(to: list[int], n: int = 7) -> numpy.ndarray:
     return weights
 
 
-def looks_of(to: list[int], causal: bool = False, times: int = 30) -> KeyCounts:
-    looks = KeyCounts(Kind("self", 1, 1, SOFTMAX, causal=causal))
-    places, indices = aligned(TOKENS, IS_TEXT, TEXT)
+def looks_of(to: list[int], causal: bool = False, times: int = 30) -> roles.KeyCounts:
+    looks = roles.KeyCounts(Kind("self", 1, 1, SOFTMAX, causal=causal))
+    places, indices = roles.aligned(TOKENS, IS_TEXT, TEXT)
     for _ in range(times):
         at = looks.add(pointing(to), IS_TEXT, IS_TEXT)
         looks.add_sentence(at, SENTENCE, places, indices)
@@ -47,7 +36,7 @@ def looks_of(to: list[int], causal: bool = False, times: int = 30) -> KeyCounts:
 
 
 def test_the_most_attended_key_is_a_token_of_the_text():
-    assert looked_at(pointing([1, 2, 3, 4, 5, 6, 1]), IS_TEXT)[0, 0].tolist() == [1, 2, 3, 4, 5, 6, 1]
+    assert roles.looked_at(pointing([1, 2, 3, 4, 5, 6, 1]), IS_TEXT)[0, 0].tolist() == [1, 2, 3, 4, 5, 6, 1]
 
 
 def test_positional():
@@ -76,18 +65,18 @@ def test_syntactic():
 
 def test_syntactic_needs_ten_points_more_than_the_best_distance():
     """Which is right in 60%: the syntactic head is at +2 in six of ten pairs and at +1 in four."""
-    other = Sentence("Cats chase mice", ((0, 4), (5, 10), (11, 15)), (1, -1, 1), ("nsubj", "root", "obj"))
+    other = roles.Sentence("Cats chase mice", ((0, 4), (5, 10), (11, 15)), (1, -1, 1), ("nsubj", "root", "obj"))
     tokens, text = ("BOS", "Cats", " chase", " mice"), numpy.array([False, True, True, True])
     for rightly, expected in ((10, True), (7, True), (6, False)):
-        looks = KeyCounts(Kind("self", 1, 1, SOFTMAX))
+        looks = roles.KeyCounts(Kind("self", 1, 1, SOFTMAX))
         for number in range(10 * 3):
             right = number % 10 < rightly
             if number % 10 < 6:
-                places, indices = aligned(TOKENS, IS_TEXT, TEXT)
+                places, indices = roles.aligned(TOKENS, IS_TEXT, TEXT)
                 at = looks.add(pointing([0, 2, 5, 5 if right else 1, 5, 5, 6]), IS_TEXT, IS_TEXT)
                 looks.add_sentence(at, SENTENCE, places, indices)
             else:
-                places, indices = aligned(tokens, text, other.text)
+                places, indices = roles.aligned(tokens, text, other.text)
                 at = looks.add(pointing([0, 2 if right else 1, 2, 3], 4), text, text)
                 looks.add_sentence(at, other, places, indices)
         accuracy, baseline = looks.syntactic()["nsubj", "up"]
@@ -104,12 +93,12 @@ def test_a_causal_head_is_tested_only_on_visible_words():
 def test_rare():
     """The rarest token, which has the highest id, is at another position in each text."""
     rank, kind = numpy.arange(1000), Kind("self", 1, 2, SOFTMAX)
-    looks = KeyCounts(kind)
+    looks = roles.KeyCounts(kind)
     for shift in range(20):
         rare = 1 + shift % 6
         ids = [900 if i == rare else 10 + i for i in range(7)]
         to_it, back = [rare] * 7, [max(0, i - 1) for i in range(7)]
-        at = looked_at(numpy.concatenate([pointing(to_it), pointing(back)], 1), IS_TEXT)
+        at = roles.looked_at(numpy.concatenate([pointing(to_it), pointing(back)], 1), IS_TEXT)
         looks.add_rare(at, ids, numpy.flatnonzero(IS_TEXT), rank)
     share, baseline = looks.rare()
     assert share[0, 0] == 1 and share[0, 1] < 0.3 and baseline < 0.3
@@ -120,16 +109,16 @@ def test_rare():
 
 
 def test_ranks():
-    assert ranks([[3, 3, 1], [3, 1, 0]], 5).tolist() == [2, 1, 3, 0, 4]
+    assert roles.ranks([[3, 3, 1], [3, 1, 0]], 5).tolist() == [2, 1, 3, 0, 4]
 
 
 def test_tokens_in_their_text():
-    places = places_of(TOKENS[1:], TEXT)
+    places = roles.places_of(TOKENS[1:], TEXT)
     assert places == [(0, 3), (4, 7), (7, 8), (9, 16), (17, 22), (23, 27)]
-    assert tokens_of(WORDS, places) == [[0], [1, 2], [3], [4], [5]]
-    assert places_of(["old", "cat", "##s", "quickly", "chase", "mice"], TEXT) == places
-    assert places_of(["Stra", "ße", "is", "İ"], "Straße is İ") == [(0, 4), (4, 6), (7, 9), (10, 11)]
-    assert places_of(["Old", "dogs"], TEXT) is None and places_of(["Old"], TEXT) is None
+    assert roles.tokens_of(WORDS, places) == [[0], [1, 2], [3], [4], [5]]
+    assert roles.places_of(["old", "cat", "##s", "quickly", "chase", "mice"], TEXT) == places
+    assert roles.places_of(["Stra", "ße", "is", "İ"], "Straße is İ") == [(0, 4), (4, 6), (7, 9), (10, 11)]
+    assert roles.places_of(["Old", "dogs"], TEXT) is None and roles.places_of(["Old"], TEXT) is None
 
 
 def test_the_treebank():
@@ -181,20 +170,20 @@ def counted(pattern: str, i: int, j: int, causal: bool) -> bool:
 def test_a_score_is_the_mean_weight_on_the_counted_keys(pattern: str, causal: bool):
     n = len(REPEATED)
     keys = [[counted(pattern, i, j, causal) for j in range(n)] for i in range(n)]
-    assert pattern_keys(pattern, REPEATED, causal).tolist() == keys
+    assert roles.pattern_keys(pattern, REPEATED, causal).tolist() == keys
     weights = numpy.random.default_rng(0).dirichlet(numpy.ones(n), (2, 3, n)).astype(numpy.float32)
     rows = [i for i in range(n) if any(keys[i])]
     expected = numpy.mean([[[sum(weights[layer, head, i, j] for j in range(n) if keys[i][j]) for i in rows]
                             for head in range(3)] for layer in range(2)], axis=-1)
-    numpy.testing.assert_allclose(pattern_scores(pattern, weights, REPEATED, causal), expected, rtol=1e-5)
+    numpy.testing.assert_allclose(roles.pattern_scores(pattern, weights, REPEATED, causal), expected, rtol=1e-5)
 
 
 def test_without_such_a_key_there_is_no_score():
-    assert numpy.isnan(pattern_scores("same", numpy.ones((1, 1, 2, 2)) / 2, ["a", "b"], False)).all()
+    assert numpy.isnan(roles.pattern_scores("same", numpy.ones((1, 1, 2, 2)) / 2, ["a", "b"], False)).all()
 
 
 def test_the_two_positional_heads_of_the_lesson_are_found():
     lab = models.load("masked-softmax")
     trace = models.run(lab, "The little girl went to the [park] with her mom and played on the swings.")
-    scores = pattern_scores("previous", trace.weights["self"], trace.tokens, causal=False)
+    scores = roles.pattern_scores("previous", trace.weights["self"], trace.tokens, causal=False)
     assert numpy.unravel_index(scores.argmax(), scores.shape) == (1, 2) and scores.max() > 0.9

@@ -4,21 +4,10 @@ import copy
 from dataclasses import replace
 
 import pytest
+import tiny_pairs
 import torch
 from oracles import projected, torchs_attention, turn
-from tiny_pairs import (
-    EXACTLY,
-    FITTING,
-    HEADS,
-    LENGTH,
-    TASK,
-    TEXT_TYPED,
-    every_type,
-    make_lab,
-    make_model,
-    random_pairs,
-    records_of,
-)
+from tiny_pairs import EXACTLY, FITTING, HEADS, LENGTH, TASK, TEXT_TYPED
 from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
@@ -44,8 +33,8 @@ def test_size_of_the_recipes():
 
 def test_against_torchs_own_attention():
     """In float64; the encoder sees both ways, the decoder is causal, and cross-attention has no RoPE."""
-    model = make_model("softmax")
-    texts, targets = random_pairs(3, 9, 7)
+    model = tiny_pairs.make_model("softmax")
+    texts, targets = tiny_pairs.random_pairs(3, 9, 7)
     hidden = (texts == PADDING)[:, None, None]
 
     def norm(x: Tensor, module) -> Tensor:
@@ -75,10 +64,10 @@ def test_against_torchs_own_attention():
     assert_close(model.logits(model(texts, targets)).double(), expected, rtol=1e-3, atol=1e-3)
 
 
-@every_type
+@tiny_pairs.every_type
 def test_causality(attention: str):
     """Later target tokens change no earlier position. Every token of the source text changes all positions."""
-    model, (texts, targets) = make_model(attention), random_pairs(1, 9, 8)
+    model, (texts, targets) = tiny_pairs.make_model(attention), tiny_pairs.random_pairs(1, 9, 8)
     plain = model(texts, targets)
     changed = targets.clone()
     changed[0, 5] = 77
@@ -90,11 +79,11 @@ def test_causality(attention: str):
     assert ((model(changed, targets) - plain).abs().amax(-1) > 1e-5).all()
 
 
-@every_type
+@tiny_pairs.every_type
 def test_padding_changes_nothing(attention: str):
     """A pair in a batch with longer pairs gives the same result as alone. Attention weights on padding are 0."""
-    model, (texts, targets) = make_model(attention), random_pairs(5, 12, 10)
-    together, records = model(texts, targets), records_of(model, texts, targets)
+    model, (texts, targets) = tiny_pairs.make_model(attention), tiny_pairs.random_pairs(5, 12, 10)
+    together, records = model(texts, targets), tiny_pairs.records_of(model, texts, targets)
     for row in range(5):
         m, n = int((texts[row] != PADDING).sum()), int((targets[row] != PADDING).sum())
         alone = model(texts[row:row + 1, :m], targets[row:row + 1, :n])[0]
@@ -110,9 +99,9 @@ def test_types_that_cannot_be_in_it():
         {"log-n", "scalable-softmax", "temperature"}
     for name in set(TYPES) - set(FITTING):
         with pytest.raises(ValueError, match="two texts"):
-            Seq2Seq(replace(make_model("softmax").config, attention=name, heads=1))
+            Seq2Seq(replace(tiny_pairs.make_model("softmax").config, attention=name, heads=1))
     for name in FITTING:
-        model = make_model(name)
+        model = tiny_pairs.make_model(name)
         assert {type(module) for module in model.attentions(DECODER)} == {TYPES[name]}
         assert {type(module) for module in model.attentions(CROSS)} == {TYPES["softmax"]}
         assert type(model.attentions(ENCODER)[0]) is TYPES["softmax" if name == "selective" else name]
@@ -120,22 +109,22 @@ def test_types_that_cannot_be_in_it():
 
 
 def test_dropout_is_for_training_alone():
-    model, pair = copy.deepcopy(make_model("softmax")), random_pairs(1, 6, 5)
+    model, pair = copy.deepcopy(tiny_pairs.make_model("softmax")), tiny_pairs.random_pairs(1, 6, 5)
     model.dropout = 0.5
-    assert_close(model(*pair), make_model("softmax")(*pair), **EXACTLY)
+    assert_close(model(*pair), tiny_pairs.make_model("softmax")(*pair), **EXACTLY)
     model.train()
     assert not torch.equal(model(*pair), model(*pair))
 
 
 # Generation.
 
-@every_type
+@tiny_pairs.every_type
 def test_a_cache_equals_whole_passes(attention: str):
     """Also while candidates are reordered and dropped, and under a plan."""
-    which = make_lab(attention)
+    which = tiny_pairs.make_lab(attention)
     plan = HeadPlan().constant(DECODER, 0, 1).constant(CROSS, 1, 2).gate(ENCODER, 0, 0, 0.3).gate(DECODER, 1, 3, 0.2)
     plan = plan.with_scale("logn", 9)
-    texts, _ = random_pairs(2, 9, 3)
+    texts, _ = tiny_pairs.random_pairs(2, 9, 3)
     for interventions in (None, which.interventions(plan, 9, LENGTH)):
         some = texts if interventions is None else texts[:1].expand(2, -1)
         fast, slow = (Writer(which.model, some, interventions, cached=cached) for cached in (True, False))
@@ -149,7 +138,7 @@ def test_a_cache_equals_whole_passes(attention: str):
 
 
 def test_a_translation_is_what_search_finds_by_whole_passes():
-    which, prompt = make_lab(), TASK.read(TEXT_TYPED)
+    which, prompt = tiny_pairs.make_lab(), TASK.read(TEXT_TYPED)
 
     rows: list[list[int]] = [[]]
 
@@ -164,7 +153,7 @@ def test_a_translation_is_what_search_finds_by_whole_passes():
 
 def test_texts_together_as_alone():
     """A text in a batch of several lengths, in any order, has the same translation as alone."""
-    model = make_model("softmax")
+    model = tiny_pairs.make_model("softmax")
     ids = [TASK.read(text).ids for text in ("Go.", TEXT_TYPED, "I know.", "He has never seen it before.")]
     together = translate(model, ids, 3)
     assert [found.ids for found in together] == [translate(model, [each], 3)[0].ids for each in ids]
@@ -176,7 +165,7 @@ def test_texts_together_as_alone():
 def test_blocks_begin_as_small_as_their_own_stack_is_deep():
     """Weights that write to the residual stream have the factor 1 / sqrt(writers x layers)."""
     torch.manual_seed(0)
-    config = replace(make_model("softmax").config, width=128, heads=4, layers=1, encoder_layers=9)
+    config = replace(tiny_pairs.make_model("softmax").config, width=128, heads=4, layers=1, encoder_layers=9)
     model = Seq2Seq(config, initial_std=0.1)
     assert float(model.encoder[0].down.weight.std()) == pytest.approx(0.1 / (2 * 9) ** 0.5, rel=0.03)
     # a decoder layer has three writers: self-attention, cross-attention and MLP

@@ -5,24 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
+import tiny
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy import ndarray
-from tiny import (
-    BIDIRECTIONAL,
-    HEADS,
-    LAYERS,
-    TEXT,
-    address,
-    all_heads,
-    another_scale,
-    make_lab,
-    prompt_of,
-    random_ids,
-    trace_of,
-    with_constant,
-)
+from tiny import BIDIRECTIONAL, HEADS, LAYERS, TEXT
 from torch.testing import assert_close
 
 from models.catalogue import names
@@ -64,9 +52,9 @@ def with_scaled_slices(lab: StackLab, factors: dict[tuple[int, int], float], ids
 
 
 def test_gate_1_changes_nothing(lab: StackLab):
-    ids = random_ids(1, N)[0]
+    ids = tiny.random_ids(1, N)[0]
     untouched = logits(lab, ids, HeadPlan())
-    assert_close(logits(lab, ids, all_heads(lab, gate=1.0)), untouched, **EXACTLY)
+    assert_close(logits(lab, ids, tiny.all_heads(lab, gate=1.0)), untouched, **EXACTLY)
     ones = [Intervention(gate=torch.ones(lab.shape["self"][1], 1, 1))] * LAYERS
     assert_close(lab.model.logits(lab.model(ids[None], ones)[0]), untouched, **EXACTLY)
 
@@ -76,17 +64,17 @@ def test_gate_1_changes_nothing(lab: StackLab):
 @pytest.mark.parametrize("is_constant", [False, True])
 def test_a_gate_is_a_factor_on_a_slice_of_w_o(lab: StackLab, is_constant: bool, layer: int, head: int, gate: float):
     """Constant weights of the same head or of another head apply before the gate."""
-    ids, (_, layer, head) = random_ids(1, N)[0], address(lab, layer, head)
-    plan = HeadPlan().constant(*address(lab, 0, 0)) if is_constant else HeadPlan()
+    ids, (_, layer, head) = tiny.random_ids(1, N)[0], tiny.address(lab, layer, head)
+    plan = HeadPlan().constant(*tiny.address(lab, 0, 0)) if is_constant else HeadPlan()
     gated = logits(lab, ids, plan.gate("self", layer, head, gate))
     assert_close(gated, with_scaled_slices(lab, {(layer, head): gate}, ids, plan), rtol=1e-4, atol=1e-4)
     assert (gated - logits(lab, ids, plan)).abs().max() > 0.01
 
 
 def test_norms_are_those_of_gated_outputs(lab: StackLab):
-    ids = random_ids(1, N)[0]
-    gated = address(lab, 0, 2)
-    before, after = (trace_of(lab, ids, HeadPlan().gate(*gated, gate)).norms["self"] for gate in (1.0, 0.25))
+    ids = tiny.random_ids(1, N)[0]
+    gated = tiny.address(lab, 0, 2)
+    before, after = (tiny.trace_of(lab, ids, HeadPlan().gate(*gated, gate)).norms["self"] for gate in (1.0, 0.25))
     assert_close(torch.tensor(after[0, gated[2]]), torch.tensor(before[0, gated[2]] / 4))
     others = [head for head in range(lab.shape["self"][1]) if head != gated[2]]
     assert_close(torch.tensor(after[0, others]), torch.tensor(before[0, others]), **EXACTLY)
@@ -94,11 +82,11 @@ def test_norms_are_those_of_gated_outputs(lab: StackLab):
 
 @pytest.mark.parametrize("attention", sorted(name for name, kind in TYPES.items() if len(kind.policies) > 1))
 def test_the_scale_does_not_reach_constant_heads(lab: StackLab):
-    ids = random_ids(1, N)[0]
-    every, (_, layer, head) = all_heads(lab, constant=True), address(lab, 0, 1)
-    assert_close(logits(lab, ids, another_scale(lab, every)), logits(lab, ids, every), **EXACTLY)
-    scaled = another_scale(lab, HeadPlan().constant("self", layer, head))
-    trace, plain = trace_of(lab, ids, scaled), trace_of(lab, ids)
+    ids = tiny.random_ids(1, N)[0]
+    every, (_, layer, head) = tiny.all_heads(lab, constant=True), tiny.address(lab, 0, 1)
+    assert_close(logits(lab, ids, tiny.another_scale(lab, every)), logits(lab, ids, every), **EXACTLY)
+    scaled = tiny.another_scale(lab, HeadPlan().constant("self", layer, head))
+    trace, plain = tiny.trace_of(lab, ids, scaled), tiny.trace_of(lab, ids)
     assert_close(torch.tensor(trace.weights["self"][layer, head]), lab.constant["self"][layer, head, :N, :N], **EXACTLY)
     assert abs(trace.weights["self"][1] - plain.weights["self"][1]).max() > 0.01
 
@@ -107,15 +95,16 @@ def test_the_scale_does_not_reach_constant_heads(lab: StackLab):
 def test_a_head_that_is_not_there(lab: StackLab, absent: tuple):
     for plan in (HeadPlan().constant(*absent), HeadPlan().gate(*absent, 0.5)):
         with pytest.raises(ValueError, match=lab.name):
-            trace_of(lab, random_ids(1, N)[0], plan)
+            tiny.trace_of(lab, tiny.random_ids(1, N)[0], plan)
 
 
 def test_a_plan_leaves_no_trace_on_the_model(lab: StackLab):
     """Also if threads with different plans run at once."""
     before = copy.deepcopy(lab.model.state_dict())
     attributes = [dict(vars(block.attention)) for block in lab.model.blocks]
-    ids = random_ids(1, N)[0]
-    plans = [HeadPlan(), HeadPlan().gate(*address(lab, 0, 1), 0), all_heads(lab, constant=True), another_scale(lab)]
+    ids = tiny.random_ids(1, N)[0]
+    plans = [HeadPlan(), HeadPlan().gate(*tiny.address(lab, 0, 1), 0), tiny.all_heads(lab, constant=True),
+             tiny.another_scale(lab)]
     alone = [logits(lab, ids, plan) for plan in plans]
     with ThreadPoolExecutor(len(plans)) as pool:
         together = list(pool.map(lambda plan: logits(lab, ids, plan), plans * 25))
@@ -134,9 +123,9 @@ def sees_texts(lab: StackLab) -> bool:
 
 
 def test_the_mean_of_one_text_is_that_text(lab: StackLab):
-    ids = random_ids(1, N)
-    only = with_constant(lab, mean_patterns(lab.model, ids))
-    before, after = trace_of(only, ids[0]), trace_of(only, ids[0], all_heads(lab, constant=True))
+    ids = tiny.random_ids(1, N)
+    only = tiny.with_constant(lab, mean_patterns(lab.model, ids))
+    before, after = tiny.trace_of(only, ids[0]), tiny.trace_of(only, ids[0], tiny.all_heads(lab, constant=True))
     assert_close(torch.tensor(after.weights["self"]), torch.tensor(before.live["self"]), **EXACTLY)
     assert_close(torch.tensor(after.losses), torch.tensor(before.losses), equal_nan=True, **EXACTLY)
     assert_close(torch.tensor(after.output.distribution), torch.tensor(before.output.distribution), **EXACTLY)
@@ -144,7 +133,7 @@ def test_the_mean_of_one_text_is_that_text(lab: StackLab):
 
 def test_the_mean_is_a_mean(lab: StackLab):
     """The mean over 70 texts, which are more than one batch, equals a loop over single texts in float64."""
-    texts = random_ids(70, N)
+    texts = tiny.random_ids(70, N)
     total = torch.zeros(*lab.shape["self"], N, N, dtype=torch.float64)
     for text in texts:
         records: list[Record] = []
@@ -165,8 +154,8 @@ def test_the_mean_is_a_mean(lab: StackLab):
 
 def test_a_constant_head_is_blind(lab: StackLab):
     """Two texts have the stored weights in it; other heads differ, unless their type ignores the text."""
-    plan = HeadPlan().constant(*address(lab, 0, 1)).constant(*address(lab, 1, 2))
-    one, other = (trace_of(lab, ids, plan) for ids in random_ids(2, N))
+    plan = HeadPlan().constant(*tiny.address(lab, 0, 1)).constant(*tiny.address(lab, 1, 2))
+    one, other = (tiny.trace_of(lab, ids, plan) for ids in tiny.random_ids(2, N))
     for layer in range(LAYERS):
         for head in range(lab.shape["self"][1]):
             weights = [torch.tensor(trace.weights["self"][layer, head]) for trace in (one, other)]
@@ -180,9 +169,9 @@ def test_a_constant_head_is_blind(lab: StackLab):
 
 def test_other_heads_of_a_constant_head_s_layer_are_unchanged(lab: StackLab):
     """Other heads of the same layer are unchanged. Heads of later layers change, because their input changes."""
-    ids = random_ids(1, N)[0]
-    constant = address(lab, 0, 1)
-    before, after = trace_of(lab, ids), trace_of(lab, ids, HeadPlan().constant(*constant))
+    ids = tiny.random_ids(1, N)[0]
+    constant = tiny.address(lab, 0, 1)
+    before, after = tiny.trace_of(lab, ids), tiny.trace_of(lab, ids, HeadPlan().constant(*constant))
     for name in ("scores", "live"):
         assert_close(torch.tensor(getattr(after, name)["self"][0]), torch.tensor(getattr(before, name)["self"][0]),
                      **EXACTLY)
@@ -194,7 +183,7 @@ def test_other_heads_of_a_constant_head_s_layer_are_unchanged(lab: StackLab):
 
 @pytest.fixture(params=BIDIRECTIONAL)
 def bidirectional(request: pytest.FixtureRequest) -> StackLab:
-    return make_lab(request.param, causal=False)
+    return tiny.make_lab(request.param, causal=False)
 
 
 @pytest.mark.parametrize("n", [1, 2, 11, 127, 128])
@@ -212,14 +201,14 @@ def test_slices_of_bidirectional_matrices_sum_to_1_again(bidirectional: StackLab
 
 
 def test_a_row_whose_weight_lies_beyond_the_text_weighs_all_keys_alike():
-    lab = make_lab("softmax", causal=False)
+    lab = tiny.make_lab("softmax", causal=False)
     constant = torch.zeros_like(lab.constant["self"])
     constant[..., torch.arange(128), (torch.arange(128) + 4).clamp(max=127)] = 1  # heads attend 4 tokens ahead
-    ahead = with_constant(lab, constant)
+    ahead = tiny.with_constant(lab, constant)
     matrices = torch.from_numpy(ahead.constant_of("self", 0, 6, 6))
     assert_close(matrices[0, 1], torch.eye(6)[5])
     assert_close(matrices[:, 2:], torch.full_like(matrices[:, 2:], 1 / 6))
-    trace = trace_of(ahead, random_ids(1, 6)[0], all_heads(ahead, constant=True))
+    trace = tiny.trace_of(ahead, tiny.random_ids(1, 6)[0], tiny.all_heads(ahead, constant=True))
     assert all(numpy.isfinite(output.distribution).all() for output in trace.outputs)
     assert numpy.isfinite(trace.weights["self"]).all()
 
@@ -278,18 +267,18 @@ LABS = [(name, causal) for name in TYPES for causal in (True, False) if causal o
 @settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_running_two_plans_at_once_equals_two_runs(attention: str, causal: bool, data: st.DataObject):
-    lab = make_lab(attention, causal)
-    ids = random_ids(1, data.draw(st.integers(1, 14)), data.draw(st.integers(0, 9)))[0]
-    check(lab, prompt_of(ids), data.draw(plans_of(lab)))
+    lab = tiny.make_lab(attention, causal)
+    ids = tiny.random_ids(1, data.draw(st.integers(1, 14)), data.draw(st.integers(0, 9)))[0]
+    check(lab, tiny.prompt_of(ids), data.draw(plans_of(lab)))
 
 
 @pytest.mark.parametrize("attention, causal", LABS)
 def test_both_under_every_policy(attention: str, causal: bool):
     """Every scale policy is correct alone and together with constant or gated heads, on a text with questions."""
-    lab = make_lab(attention, causal)
+    lab = tiny.make_lab(attention, causal)
     prompt = lab.read(TEXT)
     for policy in TYPES[attention].policies:
         scale = Scale(policy, 9 if policy == "logn" else None)
-        for plan in (HeadPlan(), all_heads(lab, gate=0.5), HeadPlan().constant("self", 1, 0),
-                     all_heads(lab, constant=True, gate=0.5)):
+        for plan in (HeadPlan(), tiny.all_heads(lab, gate=0.5), HeadPlan().constant("self", 1, 0),
+                     tiny.all_heads(lab, constant=True, gate=0.5)):
             check(lab, prompt, HeadPlan(plan.heads, scale))

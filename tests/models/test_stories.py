@@ -13,21 +13,11 @@ from torch.testing import assert_close
 
 from models.errors import InputError
 from models.prompt import unix_lines
+from models.tasks import stories
 from models.tasks.characters import PART
-from models.tasks.stories import (
-    BOS,
-    CONTEXT,
-    HELD_OUT_BOOKS,
-    TOKENS,
-    VALIDATION_BOOKS,
-    StoriesCorpus,
-    StoriesMetric,
-    StoriesReader,
-    read_books,
-    read_stories,
-)
+from models.tasks.stories import BOS, CONTEXT, HELD_OUT_BOOKS, TOKENS, VALIDATION_BOOKS
 
-TASK = StoriesReader()
+TASK = stories.StoriesReader()
 SPLITS = ("train", "validation", "test")
 
 
@@ -139,7 +129,7 @@ def test_held_out_books(data: Path, titles: set[str], tmp_path: Path):
     books.mkdir(parents=True)
     for title in titles:
         (books / f"{title}.txt.gz").write_bytes(gzip.compress(f"{title} 1\n\n\n\n{title} 2".encode()))
-    train, validation, test = (read_books(tmp_path, split) for split in SPLITS)
+    train, validation, test = (stories.read_books(tmp_path, split) for split in SPLITS)
     assert {chapter.split()[0] for chapter in test} == set(HELD_OUT_BOOKS)
     assert {chapter.split()[0] for chapter in validation} == set(VALIDATION_BOOKS)
     assert {chapter.split()[0] for chapter in train} == titles - {*HELD_OUT_BOOKS, *VALIDATION_BOOKS}
@@ -148,8 +138,8 @@ def test_held_out_books(data: Path, titles: set[str], tmp_path: Path):
 
 def test_held_out_books_share_no_page_with_the_others(data: Path):
     """No long paragraph is in two splits. A book that is in the data twice would break this rule."""
-    train, validation, test = ({p for chapter in read_books(data, split) for p in chapter.split("\n") if len(p) > 200}
-                               for split in SPLITS)
+    train, validation, test = ({p for chapter in stories.read_books(data, split) for p in chapter.split("\n")
+                                if len(p) > 200} for split in SPLITS)
     assert len(test) > 100 and not train & test
     assert len(validation) > 100 and not validation & (train | test)
 
@@ -161,31 +151,32 @@ def test_a_book_of_validation_has_an_author_and_a_story_of_its_own(titles: set[s
 
 
 def test_held_out_stories(data: Path):
-    train, validation, test = (set(read_stories(data, split)) for split in SPLITS)
+    train, validation, test = (set(stories.read_stories(data, split)) for split in SPLITS)
     for held_out in (validation, test):
         assert abs(len(held_out) / len(train | validation | test) - 1 / 20) < 0.001
     assert not train & test and not validation & (train | test)
     # every twentieth story is a test story, as in earlier versions
-    assert read_stories(data, "test")[1] in test and len(read_stories(data, "test")) == 448
+    assert stories.read_stories(data, "test")[1] in test and len(stories.read_stories(data, "test")) == 448
 
 
 def test_missing_data_is_reported(tmp_path: Path):
-    for read, folder in ((read_books, "standard_ebooks_children"), (read_stories, "tinystories_excerpt")):
+    for read, folder in ((stories.read_books, "standard_ebooks_children"),
+                         (stories.read_stories, "tinystories_excerpt")):
         with pytest.raises(FileNotFoundError, match=f"--data .* {folder}"):
             read(tmp_path, "test")
     with pytest.raises(FileNotFoundError, match="--data"):
-        StoriesCorpus(TASK, tmp_path, tmp_path).typical(1)
+        stories.StoriesCorpus(TASK, tmp_path, tmp_path).typical(1)
 
 
 # Windows and the metric, on a stream in which token t is followed by t + 1.
 
 @pytest.fixture
-def counting(monkeypatch: pytest.MonkeyPatch) -> StoriesCorpus:
-    monkeypatch.setattr(StoriesCorpus, "stream", lambda *_: (torch.arange(5 * CONTEXT + 17) % 4095 + 1).short())
-    return StoriesCorpus(TASK)
+def counting(monkeypatch: pytest.MonkeyPatch) -> stories.StoriesCorpus:
+    monkeypatch.setattr(stories.StoriesCorpus, "stream", lambda *_: (torch.arange(5 * CONTEXT + 17) % 4095 + 1).short())
+    return stories.StoriesCorpus(TASK)
 
 
-def test_windows_start_with_bos(counting: StoriesCorpus):
+def test_windows_start_with_bos(counting: stories.StoriesCorpus):
     batch, again = counting.batch(3, 10, seed=1), counting.batch(3, 10, seed=1)
     assert_close((batch.tokens, batch.targets), (again.tokens, again.targets))
     assert batch.tokens.shape == batch.targets.shape == (TOKENS // CONTEXT, CONTEXT)
@@ -198,24 +189,24 @@ def test_windows_start_with_bos(counting: StoriesCorpus):
 
 
 @pytest.mark.parametrize("context", [256, 512])
-def test_a_step_has_as_many_tokens_whatever_the_context(counting: StoriesCorpus, context: int):
-    corpus = StoriesCorpus(TASK, context=context)
+def test_a_step_has_as_many_tokens_whatever_the_context(counting: stories.StoriesCorpus, context: int):
+    corpus = stories.StoriesCorpus(TASK, context=context)
     assert corpus.batch(0, 10, 0).tokens.shape == (TOKENS // context, context)
-    assert corpus.trained_length == StoriesMetric(corpus).evaluate(Always(0.5))["window"] == context
+    assert corpus.trained_length == stories.StoriesMetric(corpus).evaluate(Always(0.5))["window"] == context
 
 
 def test_validation_is_a_fixed_sample_of_both_corpora(monkeypatch: pytest.MonkeyPatch):
     """Equally many windows of both, without overlap; `times` multiplies the size."""
     asked, first = [], {"books": 1, "stories": 2001}
 
-    def stream(_: StoriesCorpus, corpus: str, split: str) -> Tensor:
+    def stream(_: stories.StoriesCorpus, corpus: str, split: str) -> Tensor:
         asked.append(split)
         return (torch.arange(200 * CONTEXT) % 1999 + first[corpus]).short()
 
-    monkeypatch.setattr(StoriesCorpus, "stream", stream)
-    corpus = StoriesCorpus(TASK)
+    monkeypatch.setattr(stories.StoriesCorpus, "stream", stream)
+    corpus = stories.StoriesCorpus(TASK)
     for times in (1, 2):
-        batches, again = corpus.validation(times), StoriesCorpus(TASK).validation(times)
+        batches, again = corpus.validation(times), stories.StoriesCorpus(TASK).validation(times)
         assert all(torch.equal(a.tokens, b.tokens) for a, b in zip(batches, again, strict=True))
         targets = torch.cat([batch.targets for batch in batches])
         assert targets.numel() == times * corpus.validation_tokens and targets.shape[1] == CONTEXT
@@ -242,9 +233,9 @@ class Always:
 
 
 @pytest.mark.parametrize("p", [1 / 4096, 0.5])
-def test_measure(counting: StoriesCorpus, p: float):
+def test_measure(counting: stories.StoriesCorpus, p: float):
     """The perplexity is that of the mean loss over the tokens of a window; a uniform prediction has 4,096."""
-    metric = StoriesMetric(counting).evaluate(Always(p))
+    metric = stories.StoriesMetric(counting).evaluate(Always(p))
     expected = math.exp((math.log(4096) - (CONTEXT - 1) * math.log(p)) / CONTEXT)
     for name in ("perplexity", "perplexity_books", "perplexity_stories"):
         assert metric[name] == pytest.approx(expected, rel=1e-3)

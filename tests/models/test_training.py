@@ -22,16 +22,7 @@ from models.training import resume, trainer
 from models.training.muon import Muon
 from models.training.recipes import RECIPES, Recipe, task_of
 from models.training.resume import write_curve
-from models.training.trainer import (
-    PRECISIONS,
-    batch_loss,
-    faster_precision,
-    precision_for,
-    rate,
-    train,
-    update,
-    validation_loss,
-)
+from models.training.trainer import PRECISIONS, batch_loss, train, update
 
 V = 8
 RECIPE = Recipe(Config("softmax", vocabulary=V, width=16, layers=2, heads=2, trained_length=6), steps=6,
@@ -163,8 +154,9 @@ def test_validation_loss_is_the_mean_over_targets():
     model, task = Transformer(RECIPE.config), Copying()
     tokens, targets = (torch.cat([getattr(batch, part) for batch in task.validation(2)])
                        for part in ("tokens", "targets"))
-    assert validation_loss(model, task, 2) == pytest.approx(batch_loss(model, Batch(tokens, targets)).item(), rel=1e-5)
-    assert validation_loss(model, task) != validation_loss(model, task, 2)
+    loss = batch_loss(model, Batch(tokens, targets)).item()
+    assert trainer.validation_loss(model, task, 2) == pytest.approx(loss, rel=1e-5)
+    assert trainer.validation_loss(model, task) != trainer.validation_loss(model, task, 2)
 
 
 def test_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_always: None):
@@ -174,7 +166,7 @@ def test_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_al
     model = train(recipe, Copying(), tmp_path / "whole", 5, CPU)
     curve = read_json(tmp_path / "whole" / "curve.json")
     assert curve["step"] == [2, 4, 5] and curve["precision"] == "float32"
-    assert curve["loss"][-1] == pytest.approx(validation_loss(model, Copying()), abs=1e-4)
+    assert curve["loss"][-1] == pytest.approx(trainer.validation_loss(model, Copying()), abs=1e-4)
     shorter = train(replace(RECIPE, steps=5), Copying(), tmp_path / "again", 5, CPU)
     assert curve["loss"][0] != curve["loss"][1] and shorter is not model
     monkeypatch.setattr(trainer, "SAVE_EVERY", 1e9)
@@ -201,17 +193,17 @@ def test_precision_is_used_and_noted(precision: str, tmp_path: Path, monkeypatch
     assert set(optimisers) == {torch.optim.Muon if precision == "bfloat16" else Muon}
     assert seen[0] == seen[1] == (precision == "bfloat16")
     assert read_json(tmp_path / "curve.json")["precision"] == precision
-    assert faster_precision(CPU) in PRECISIONS
+    assert trainer.faster_precision(CPU) in PRECISIONS
 
 
 def test_a_run_keeps_the_precision_that_it_began_with(tmp_path: Path):
-    assert precision_for(tmp_path / "none", CPU, "bfloat16") == "bfloat16"
-    assert precision_for(tmp_path / "none", CPU) in PRECISIONS
+    assert trainer.precision_for(tmp_path / "none", CPU, "bfloat16") == "bfloat16"
+    assert trainer.precision_for(tmp_path / "none", CPU) in PRECISIONS
     for precision in PRECISIONS:  # either precision can be the faster one on this machine
         write_curve(tmp_path, [(1, 2.0)], precision)
-        assert precision_for(tmp_path, CPU) == precision_for(tmp_path, CPU, precision) == precision
+        assert trainer.precision_for(tmp_path, CPU) == trainer.precision_for(tmp_path, CPU, precision) == precision
     with pytest.raises(FileExistsError, match="began in"):
-        precision_for(tmp_path, CPU, next(its for its in PRECISIONS if its != precision))
+        trainer.precision_for(tmp_path, CPU, next(its for its in PRECISIONS if its != precision))
 
 
 def test_checkpoints_are_kept_in_place_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -249,7 +241,7 @@ def test_checkpoints_are_kept_in_place_of_the_model(tmp_path: Path, monkeypatch:
 def test_rate(name: str):
     """It rises linearly to the end of the warm-up, then falls to a tenth, with the mean of both in the middle."""
     plan = RECIPES[name]
-    rates = [rate(step, plan) for step in range(plan.steps + 1)]
+    rates = [trainer.rate(step, plan) for step in range(plan.steps + 1)]
     assert rates[0] == pytest.approx(plan.learning_rate / plan.warmup)
     assert rates[plan.warmup // 2 - 1] == pytest.approx(plan.learning_rate / 2)
     assert max(rates) == rates[plan.warmup] == pytest.approx(plan.learning_rate)

@@ -14,24 +14,14 @@ from torch.testing import assert_close
 from models.errors import InputError
 from models.nets.config import END, PADDING, START
 from models.prompt import unix_lines
-from models.tasks import TASKS
+from models.tasks import TASKS, translation
 from models.tasks.pairs import PairReader, as_batch, clean, first_of_each
 from models.tasks.text_scores import bleu
-from models.tasks.translation import (
-    LENGTH,
-    LENGTHS,
-    TOKENS,
-    TranslationCorpus,
-    TranslationMetric,
-    TranslationReader,
-    read_pairs,
-    split_key,
-    train_tokenizer,
-)
+from models.tasks.translation import LENGTH, LENGTHS, TOKENS
 
-TASK = TranslationReader()
+TASK = translation.TranslationReader()
 READERS = [TASK, *(TASKS[name].build().reader for name in ("summary", "dialogue"))]
-CORPUS = TranslationCorpus(TASK)
+CORPUS = translation.TranslationCorpus(TASK)
 SENTENCE = "The cat is sleeping."
 
 
@@ -95,7 +85,7 @@ def test_labels():
 
 @pytest.fixture(scope="module")
 def pairs(data: Path) -> dict[str, list[tuple[str, str]]]:
-    return read_pairs(data)
+    return translation.read_pairs(data)
 
 
 def test_sizes(pairs: dict):
@@ -106,10 +96,11 @@ def test_sizes(pairs: dict):
 
 def test_no_sentence_is_in_two_splits(pairs: dict):
     """No sentence is in two splits, not even with other letter case or punctuation. No pair occurs twice."""
-    keys = {split: {split_key(text) for text, _ in its} for split, its in pairs.items()}
+    keys = {split: {translation.split_key(text) for text, _ in its} for split, its in pairs.items()}
     assert not keys["train"] & keys["test"] and not keys["validation"] & (keys["train"] | keys["test"])
     assert all(len(its) == len(set(its)) for its in pairs.values())
-    assert split_key("Who's that?") == split_key("WHO'S THAT!") != split_key("Who is that?")
+    same, also, other = map(translation.split_key, ("Who's that?", "WHO'S THAT!", "Who is that?"))
+    assert same == also != other
 
 
 def test_the_split_is_by_the_sentence_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -123,12 +114,12 @@ def test_the_split_is_by_the_sentence_alone(tmp_path: Path, monkeypatch: pytest.
         folder = tmp_path / str(number) / "tatoeba_deu_eng"
         folder.mkdir(parents=True)
         (folder / "deu.txt.gz").write_bytes(gzip.compress("\n".join(its).encode()))
-        found.append(read_pairs(tmp_path / str(number)))
+        found.append(translation.read_pairs(tmp_path / str(number)))
     one, other = ({split: set(its) for split, its in splits.items()} for splits in found)
     assert one == other
     assert {len({text for text, _ in one[split]}) for split in ("test",)} == {30}
     assert sum(map(len, one.values())) == len(lines) - 2  # one line is a duplicate, and one has no German text
-    where = [split for split, its in one.items() if any(split_key(text) == "sentence 7" for text, _ in its)]
+    where = [split for split, its in one.items() if any(translation.split_key(text) == "sentence 7" for text, _ in its)]
     assert len(where) == 1
 
 
@@ -137,14 +128,14 @@ def test_the_tokenizer_knows_training_alone(tmp_path: Path, monkeypatch: pytest.
     splits = {"train": [("the cat", "die Katze")] * 5, "validation": [("zyzzyva", "Zyzzyva")] * 9,
               "test": [("qoph", "Qoph")] * 9}
     monkeypatch.setattr("models.tasks.translation.read_pairs", lambda _: splits)
-    vocabulary = train_tokenizer(tmp_path).get_vocab()
+    vocabulary = translation.train_tokenizer(tmp_path).get_vocab()
     assert {"Ġthe", "ĠKatze"} <= set(vocabulary)
     assert not {token for token in vocabulary if "zy" in token or "op" in token}
 
 
 def test_missing_data_is_reported(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="--data .* tatoeba_deu_eng"):
-        TranslationCorpus(TASK, tmp_path).pairs("test")
+        translation.TranslationCorpus(TASK, tmp_path).pairs("test")
 
 
 # Batches.
@@ -154,13 +145,13 @@ TOY = [(" ".join(["the cat"] * (1 + i % 5)) + f" {i}", " ".join(["die Katze"] * 
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TranslationCorpus:
+def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> translation.TranslationCorpus:
     """Returns the translation corpus on 900 pairs of several lengths."""
-    monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: TOY)
-    return TranslationCorpus(TASK, cache=tmp_path)
+    monkeypatch.setattr(translation.TranslationCorpus, "pairs", lambda *_: TOY)
+    return translation.TranslationCorpus(TASK, cache=tmp_path)
 
 
-def test_a_pass_has_few_shapes_and_every_pair_once(toy: TranslationCorpus):
+def test_a_pass_has_few_shapes_and_every_pair_once(toy: translation.TranslationCorpus):
     """An epoch has few batch shapes and contains every pair once, except remaining pairs that do not fill a batch."""
     whole = [len(bucket) // (TOKENS // length) for length, bucket in zip(LENGTHS, toy._buckets, strict=True)]
     batches = [toy.batch(step, 100, seed=3) for step in range(sum(whole))]
@@ -173,16 +164,17 @@ def test_a_pass_has_few_shapes_and_every_pair_once(toy: TranslationCorpus):
                for a, b in zip(batches, second, strict=True))
 
 
-def test_a_batch_is_decided_by_its_numbers(toy: TranslationCorpus):
+def test_a_batch_is_decided_by_its_numbers(toy: translation.TranslationCorpus):
     """A batch depends only on its seed and step. It is the same from the token file and from the texts."""
     later = toy.batch(5, 100, seed=1)
     toy.batch(0, 100, seed=2)
-    again, other = TranslationCorpus(TASK, cache=toy._cache).batch(5, 100, seed=1), toy.batch(5, 100, seed=2)
+    again = translation.TranslationCorpus(TASK, cache=toy._cache).batch(5, 100, seed=1)
+    other = toy.batch(5, 100, seed=2)
     assert_close((again.texts, again.tokens, again.targets), (later.texts, later.tokens, later.targets))
     assert later.texts.shape != other.texts.shape or not torch.equal(later.texts, other.texts)
 
 
-def test_what_encoder_and_decoder_read(toy: TranslationCorpus):
+def test_what_encoder_and_decoder_read(toy: translation.TranslationCorpus):
     """The text between start and end token, and the target shifted by one position."""
     batch = toy.validation(4)[0]
     pairs = dict(TOY)
@@ -195,14 +187,14 @@ def test_what_encoder_and_decoder_read(toy: TranslationCorpus):
         assert TASK.written(targets) == pairs[TASK.written(text)]
 
 
-def test_validation_is_a_sentence_once(toy: TranslationCorpus):
+def test_validation_is_a_sentence_once(toy: translation.TranslationCorpus):
     pairs = [("a", "1"), ("a", "2"), ("b", "3"), ("a", "4")]
     assert first_of_each(pairs) == [("a", "1"), ("b", "3")]
     counts = [sum(len(batch.texts) for batch in toy.validation(times)) for times in (1, 2, 4, 9)]
     assert counts == [pytest.approx(225, abs=4), pytest.approx(450, abs=4), 900, 900]
 
 
-def test_a_full_pair_fits(toy: TranslationCorpus):
+def test_a_full_pair_fits(toy: translation.TranslationCorpus):
     """A pair of 64 tokens including start and end is kept; a longer pair is left out."""
     words = [("a " * n).strip() for n in (LENGTH - 2, LENGTH - 1)]
     assert [len(ids) for ids in (TASK.read(words[0]).ids, CORPUS.encode([(words[0], "b"), (words[1], "b")]))] == [64, 1]
@@ -210,7 +202,7 @@ def test_a_full_pair_fits(toy: TranslationCorpus):
     assert batch.texts[0, -1] == END and batch.targets[0, LENGTH - 2] == END and (batch.targets[0, :-1] >= 0).all()
 
 
-def test_typical_texts_are_of_training_and_padded(toy: TranslationCorpus):
+def test_typical_texts_are_of_training_and_padded(toy: translation.TranslationCorpus):
     texts, targets = toy.typical(50)
     assert texts.shape == targets.shape == (50, LENGTH) and (texts[:, 0] == START).all()
     pairs = {(TASK.written(text), TASK.written(target)) for text, target in
@@ -251,15 +243,16 @@ def test_bleu_takes_all_references():
 def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
     """All references, with beam and greedy search; a perfect translator has BLEU 100."""
     pairs = {"a b c": ["eins zwei drei vier", "x"], "d": ["fünf sechs sieben acht"]}
-    monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(a, b) for a, its in pairs.items() for b in its])
+    monkeypatch.setattr(translation.TranslationCorpus, "pairs",
+                        lambda *_: [(a, b) for a, its in pairs.items() for b in its])
     beams = []
 
     def answers(self, model, texts, beam):
         beams.append(beam)
         return [pairs[text][0] if beam > 1 else "falsch " * 4 for text in texts]
 
-    monkeypatch.setattr(TranslationMetric, "translate", answers)
-    metric = TranslationMetric(CORPUS).evaluate(None)
+    monkeypatch.setattr(translation.TranslationMetric, "translate", answers)
+    metric = translation.TranslationMetric(CORPUS).evaluate(None)
     assert metric["bleu"] == 100 and metric["bleu_greedy"] < 1 and beams == [4, 1]
     assert (metric["sentences"], metric["references"], metric["beam"]) == (2, 3, 4) and list(metric)[0] == "bleu"
     assert metric["signature"].startswith("nrefs:")
@@ -267,7 +260,7 @@ def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
 
 def test_some_sentences_are_of_all_lengths(monkeypatch: pytest.MonkeyPatch):
     """The file is sorted by length, so its first sentences would be the easiest."""
-    monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(f"a {i // 2}", str(i)) for i in range(40)])
+    monkeypatch.setattr(translation.TranslationCorpus, "pairs", lambda *_: [(f"a {i // 2}", str(i)) for i in range(40)])
     texts, references = CORPUS.test(5)
     assert texts == ["a 0", "a 4", "a 8", "a 12", "a 16"] and references[1] == ["8", "9"]
     assert len(CORPUS.test()[0]) == len(CORPUS.test(99)[0]) == 20
