@@ -1,12 +1,15 @@
-"""The route of files: patterns of all heads, interactive charts, and the model under the plan, in the present state.
+"""Routes of files: patterns of all heads, interactive charts, the model under the plan; and the component library.
 
     GET {base}/lab/visits/ID/files/NAME.{npz,json,csv,zip,html}    # mask.html is the mask F, any other name the head
+    GET {base}/lab/library/VERSION.js    # browsers cache it, because its address changes with its content
 
 Status codes: 404: no such file, or the session has ended or is in another process; then HAProxy asks the other replica.
 422: the file cannot be made; the body has the reason. 429: the visit or its address is over a limit
 (app/server/limits.py), as in app/route.py.
 """
 
+import functools
+import gzip
 from functools import partial
 from urllib.parse import quote
 
@@ -25,10 +28,12 @@ from app.state import visit
 from app.state.link import query_of
 from app.state.visit import Visit
 from app.texts import _
+from components import library
 from models import Trace
 from models.errors import StructureError
 
 HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
+LIBRARY_HEADERS = {"Vary": "Accept-Encoding", "Cache-Control": "public, max-age=31536000, immutable"}
 
 
 def route(prefix: str = "") -> Route:
@@ -82,3 +87,23 @@ def made(now: Visit, ending: str, address: str, is_mask: bool = False) -> tuple[
                 return exports.content_of(ending, lab, seen.prompt, state.plan, of_layer, link)
 
         return exports.file_name(lab.name, what, ending), caches.files.get(key, make)
+
+
+def library_route(prefix: str = "") -> Route:
+    return Route(f"{prefix}/lab/library/{{name}}", receive_library, methods=["GET"])
+
+
+async def receive_library(request: Request) -> Response:
+    """Returns the library; status 404 if the address names another version than that of this server."""
+    if request.path_params["name"] != library.address().rsplit("/", 1)[1]:
+        return PlainTextResponse("Not found.", 404)
+    # `identity` keeps Streamlit's middleware from compressing the response
+    body, encoding = (compressed_library(), "gzip") if "gzip" in request.headers.get("accept-encoding", "") else \
+        (library.source(), "identity")
+    return Response(body, media_type="text/javascript", headers=LIBRARY_HEADERS | {"Content-Encoding": encoding})
+
+
+@functools.cache
+def compressed_library() -> bytes:
+    """Returns the library, compressed with gzip."""
+    return gzip.compress(library.source().encode(), 9, mtime=0)

@@ -22,17 +22,16 @@ import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 
-from app import files_route, library_route, route  # noqa: E402
-from app.server import health, logs, streamlit_internals  # noqa: E402
-from app.server.requests import connections, first_paint, gate, static_files  # noqa: E402
+from app import files_route, route  # noqa: E402
+from app.server import gate, health, incoming, logs, sent, streamlit_internals  # noqa: E402
 from app.state.lab_state import FIRST_PAGE, first_examples  # noqa: E402
 from components.library import address  # noqa: E402
 from components.mounting import style_element  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402
 
 os.environ.setdefault(hub.SETTING, "1")
-library_route.compressed()  # compressed now, so that the first visitor does not wait
-connections.bound_server()
+files_route.compressed_library()  # compressed now, so that the first visitor does not wait
+incoming.bound_server()
 streamlit_internals.draw_for_pages_of_lost_sessions(FIRST_PAGE)
 streamlit_internals.drop_messages_with_their_block()
 streamlit_internals.show_no_error_dialogs()
@@ -43,7 +42,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     """Sets up the log and the health check when the server starts, as ASGI's lifespan protocol defines it."""
     logs.begin()
     health.begin(first_examples)
-    sweep = asyncio.create_task(connections.end_sessions())
+    sweep = asyncio.create_task(incoming.end_sessions())
     yield
     sweep.cancel()
 
@@ -54,8 +53,8 @@ prefix = f"/{base}" if base else ""
 paths = [health.HEALTH, *([f"{prefix}{health.HEALTH}"] if base else [])]
 streamlit_app = st.App(ROOT / "app" / "main.py", lifespan=lifespan,
                        routes=[*(Route(path, health.healthz) for path in paths), route.route(prefix),
-                               files_route.route(prefix), library_route.route(prefix)],
+                               files_route.route(prefix), files_route.library_route(prefix)],
                        middleware=[Middleware(gate.Gate, hosts=gate.words(gate.HOSTS), frames=gate.words(gate.FRAMES),
                                               local=not hub.access().hosted, preload=f"{prefix}/{address()}"),
-                                   Middleware(first_paint.FirstPaint, style=style_element()),
-                                   Middleware(static_files.StaticFiles, prefix=prefix)])
+                                   Middleware(sent.FirstPaint, style=style_element()),
+                                   Middleware(sent.StaticFiles, prefix=prefix)])

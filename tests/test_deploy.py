@@ -23,8 +23,7 @@ import yaml
 from streamlit import config, net_util
 from streamlit.web import bootstrap
 
-from app.server import health
-from app.server.requests import gate
+from app.server import gate, health
 from deploy import replica, supervisor
 from models.labs.foreign.opening import hub
 from tests.browser import free_ports

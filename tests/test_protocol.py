@@ -12,7 +12,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from app.lab.tools import cont
 from app.lab.tools.cont import Continuation
-from app.server.requests import messages
+from app.server import incoming
 from tests import adversarial, protocol
 from tests.protocol import Page, Step
 
@@ -39,7 +39,7 @@ def test_every_step_can_be_sent(step: Step):
     else:
         data = PAGE.message(step)
         if step[0] == "rerun" and len(data) < 700_000:
-            assert messages.is_allowed(data)
+            assert incoming.is_allowed(data)
             assert BackMsg.FromString(data).rerun_script.is_history_navigation
 
 

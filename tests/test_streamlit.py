@@ -181,6 +181,6 @@ def test_sessions_without_a_browser_are_ended(monkeypatch: pytest.MonkeyPatch):
 def test_a_browser_that_is_gone_is_forgotten_within_a_minute():
     from streamlit import config
 
-    from app.server.requests import connections
+    from app.server import incoming
 
-    assert config.get_option("server.disconnectedSessionTTL") + connections.SWEEP < 60
+    assert config.get_option("server.disconnectedSessionTTL") + incoming.SWEEP < 60

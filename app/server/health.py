@@ -17,8 +17,7 @@ from starlette.responses import PlainTextResponse
 
 import models
 from app.server import caches, limits, logs, serving
-from app.server.requests import uploads
-from app.server.streamlit_internals import active_sessions
+from app.server.streamlit_internals import active_sessions, uploaded_bytes
 from models.errors import CheckpointError
 
 HEALTH = "/healthz"
@@ -76,7 +75,7 @@ class Numbers:
         yield waiting
         memory = GaugeMetricFamily("attention_lab_memory_bytes", "Memory, by what holds it.", labels=["what"])
         sizes = {"models": sum(lab.nbytes for lab in models.in_memory()), "traces": caches.traces.nbytes,
-                 "layers": caches.layers.nbytes, "uploads": uploads.stored_bytes(), "process": serving.resident()}
+                 "layers": caches.layers.nbytes, "uploads": uploaded_bytes(), "process": serving.resident()}
         for what, count in sizes.items():
             memory.add_metric([what], count)
         yield memory

@@ -20,9 +20,9 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from app.server import limits
-from app.server.requests import connections, gate, messages, uploads
-from app.server.requests.gate import Gate
+from app.server import gate, incoming, limits
+from app.server.gate import Gate
+from app.server.streamlit_internals import UPLOAD_PATH
 from tests.own_loop import run
 
 OWN = {"host": "lab.example.org"}
@@ -152,13 +152,13 @@ def test_a_visitor_who_leaves_is_no_error():
 
 def test_stored_uploads_have_a_limit(monkeypatch):
     most = limits.UPLOADS.process
-    monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: most if session is None else 0)
+    monkeypatch.setattr(incoming, "uploaded_bytes", lambda session=None: most if session is None else 0)
     assert status(Gate(inner), UPLOAD, method="PUT") == 503
     assert status(Gate(inner), UPLOAD, method="DELETE") == 200
 
 
 def test_stored_uploads_of_one_visit_have_a_limit(monkeypatch):
-    monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: limits.UPLOADS.visit - 100)
+    monkeypatch.setattr(incoming, "uploaded_bytes", lambda session=None: limits.UPLOADS.visit - 100)
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "101"}, "PUT") == 413
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "100"}, "PUT") == 200
     # a request with an invalid length is refused like one that is too large
@@ -166,42 +166,42 @@ def test_stored_uploads_of_one_visit_have_a_limit(monkeypatch):
 
 
 def test_files_on_their_way_count_too():
-    size = str(uploads.LARGEST)
+    size = str(incoming.LARGEST_UPLOAD)
     first, second, third = (f"/_stcore/upload_file/a/{number}" for number in range(3))
-    with uploads.place(first, size) as none, uploads.place(second, size) as neither:
+    with incoming.upload_place(first, size) as none, incoming.upload_place(second, size) as neither:
         assert none is neither is None
-        with uploads.place(third, size) as refusal:
+        with incoming.upload_place(third, size) as refusal:
             assert refusal and refusal[0] == 413
-        with uploads.place("/_stcore/upload_file/b/1", size) as other:
+        with incoming.upload_place("/_stcore/upload_file/b/1", size) as other:
             assert other is None
-    with uploads.place(third, size) as refusal:
+    with incoming.upload_place(third, size) as refusal:
         assert refusal is None
     assert not limits._process.used
 
 
 def test_the_uploads_of_one_address_leave_room_for_others(monkeypatch):
-    monkeypatch.setattr(uploads.streamlit_internals, "uploading_sessions", lambda: ["a", "b", "c"])
+    monkeypatch.setattr(incoming, "uploading_sessions", lambda: ["a", "b", "c"])
     stored = {"a": 16 * limits.MB, "b": 16 * limits.MB, "c": 0}
-    monkeypatch.setattr(uploads, "stored_bytes", lambda session=None: stored.get(session, 0) if session else 40e6)
-    size = str(uploads.LARGEST)
+    monkeypatch.setattr(incoming, "uploaded_bytes", lambda session=None: stored.get(session, 0) if session else 40e6)
+    size = str(incoming.LARGEST_UPLOAD)
     for session in "ab":
-        with uploads.place(f"{uploads.PATH}{session}/1", "1", "192.0.2.1"):
+        with incoming.upload_place(f"{UPLOAD_PATH}{session}/1", "1", "192.0.2.1"):
             pass
-    with uploads.place(f"{uploads.PATH}c/1", size, "192.0.2.1") as own, uploads.place(
-            f"{uploads.PATH}c/2", size, "192.0.2.1") as again, uploads.place(
-            f"{uploads.PATH}d/1", size, "192.0.2.2") as other:
+    with incoming.upload_place(f"{UPLOAD_PATH}c/1", size, "192.0.2.1") as own, incoming.upload_place(
+            f"{UPLOAD_PATH}c/2", size, "192.0.2.1") as again, incoming.upload_place(
+            f"{UPLOAD_PATH}d/1", size, "192.0.2.2") as other:
         assert own is None and again and again[0] == 503 and other is None
 
 
 def test_a_file_that_takes_too_long_is_given_up(monkeypatch):
-    monkeypatch.setattr(uploads, "SECONDS", 0.05)
+    monkeypatch.setattr(incoming, "UPLOAD_SECONDS", 0.05)
 
     async def never() -> dict[str, Any]:
         await asyncio.sleep(60)
         return {}
 
     async def ask() -> Any:
-        return await uploads.within_time(never)()
+        return await incoming.upload_within_time(never)()
 
     assert run(ask())["type"] == "http.disconnect"
 
@@ -230,7 +230,7 @@ def files(count: int) -> bytes:
 
 @pytest.mark.parametrize(("data", "allowed"), [
     (rerun(), True), (rerun(text="中" * 100_000), True), (rerun(text="x" * 800 * 1024), False),
-    (rerun(messages.MOST_WIDGETS), True), (rerun(messages.MOST_WIDGETS + 1), False),
+    (rerun(incoming.MOST_WIDGETS), True), (rerun(incoming.MOST_WIDGETS + 1), False),
     (rerun(fragment="f" * 1001), False), (files(2), True), (files(500), False),
     (back(stop_script=True).SerializeToString(), True), (back(app_heartbeat=True).SerializeToString(), True),
     (back(load_git_info=True).SerializeToString(), False), (back(clear_cache=True).SerializeToString(), False),
@@ -241,20 +241,20 @@ def files(count: int) -> bytes:
     (back(load_git_info=True).SerializeToString() * 400, False),
     (back(stop_script=True).SerializeToString() + back(clear_cache=True).SerializeToString(), False)])
 def test_only_messages_of_the_pages_reach_streamlit(data: bytes, allowed: bool):
-    assert messages.is_allowed(data) == allowed
+    assert incoming.is_allowed(data) == allowed
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_judged(data: bytes):
     """Every message that passes the gate can be parsed by Streamlit."""
-    if messages.is_allowed(data):
-        assert BackMsg.FromString(data).WhichOneof("type") in messages._BYTES
+    if incoming.is_allowed(data):
+        assert BackMsg.FromString(data).WhichOneof("type") in incoming._BYTES
 
 
-@given(st.dictionaries(st.integers(1, 2000), st.binary(max_size=40), max_size=messages.MOST_FIELDS))
+@given(st.dictionaries(st.integers(1, 2000), st.binary(max_size=40), max_size=incoming.MOST_FIELDS))
 def test_fields_are_read_as_protobuf_writes_them(parts: dict[int, bytes]):
     written = b"".join(_bytes_field(number, value) for number, value in parts.items())
-    assert messages.fields_of(written) == set(parts)
+    assert incoming.fields_of(written) == set(parts)
 
 
 def _bytes_field(number: int, value: bytes) -> bytes:
@@ -317,12 +317,12 @@ def test_an_address_and_a_process_have_so_many_sockets():
 
 def test_descriptors_are_raised_to_what_the_system_allows():
     resource = pytest.importorskip("resource")
-    limit = connections.raise_descriptors()
-    assert limit == resource.getrlimit(resource.RLIMIT_NOFILE)[0] or limit == connections.DESCRIPTORS
+    limit = incoming.raise_descriptors()
+    assert limit == resource.getrlimit(resource.RLIMIT_NOFILE)[0] or limit == incoming.DESCRIPTORS
 
 
 def test_a_closed_connection_keeps_nothing_that_it_received():
-    connections.bound_server()
+    incoming.bound_server()
 
     async def closed() -> Any:
         connection = H11Protocol(Config(inner), ServerState(), {})

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from app.server import health, limits, logs, serving
-from app.server.requests import connections
+from app.server import health, incoming, limits, logs, serving
 from app.state.lab_state import first_examples
 from models.errors import broken
 from tests.own_loop import run
@@ -61,7 +60,7 @@ def test_a_host_without_a_model_is_never_ready(cold, caplog):
 
 @pytest.mark.parametrize(("loop", "step"), [
     (lambda: serving._collect_now_and_then(), "app.server.serving._collect"),
-    (lambda: asyncio.run(connections.end_sessions()), "app.server.streamlit_internals.end_expired_sessions")])
+    (lambda: asyncio.run(incoming.end_sessions()), "app.server.streamlit_internals.end_expired_sessions")])
 def test_an_endless_loop_goes_on_after_an_error(loop, step, monkeypatch, caplog):
     """The collector and the sweep of sessions log an error once per round and go on."""
     logging.getLogger("attention_lab").propagate = True
@@ -73,7 +72,7 @@ def test_an_endless_loop_goes_on_after_an_error(loop, step, monkeypatch, caplog)
 
     monkeypatch.setattr(step, fails)
     monkeypatch.setattr(serving, "TRIM", 0.0)
-    monkeypatch.setattr(connections, "SWEEP", 0.0)
+    monkeypatch.setattr(incoming, "SWEEP", 0.0)
     with ThreadPoolExecutor(1) as pool, pytest.raises(SystemExit):
         pool.submit(loop).result(10)
     assert len(rounds) == 3 and len(caplog.records) == 2

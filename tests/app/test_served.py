@@ -18,9 +18,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
-from app.server import limits
-from app.server.requests import messages, static_files
-from app.server.requests.first_paint import FirstPaint, head
+from app.server import incoming, limits, sent
+from app.server.sent import FirstPaint, head
 from components.library import address as library_address
 from components.library import source
 from components.mounting import page_style
@@ -118,9 +117,9 @@ def test_other_hosts_and_origins_are_refused(address: str):
 def test_the_limits_hold_below_the_base_path(address: str):
     size = str(int(limits.UPLOADS.visit) + 1)
     assert status(address, "/lab/_stcore/upload_file/a/b", "PUT", b"x", Content_Length=size)[0] == 413
-    assert socket(address, message=b"x" * (messages.LARGEST + 1)) == "closed"
-    assert socket(address, message=files(messages.MOST_FILES + 1)) == "silence"
-    assert socket(address, message=files(messages.MOST_FILES)) == "file_urls_response"
+    assert socket(address, message=b"x" * (incoming.LARGEST_MESSAGE + 1)) == "closed"
+    assert socket(address, message=files(incoming.MOST_FILES + 1)) == "silence"
+    assert socket(address, message=files(incoming.MOST_FILES)) == "file_urls_response"
 
 
 TEXT = "let a = 1;\n" * 500
@@ -130,7 +129,7 @@ TEXT = "let a = 1;\n" * 500
 def client(tmp_path: Path) -> TestClient:
     file = tmp_path / "a.js"
     file.write_text(TEXT, encoding="utf-8")
-    return TestClient(static_files.StaticFiles(PlainTextResponse("passed on"), "/lab", {"/static/a.js": file}))
+    return TestClient(sent.StaticFiles(PlainTextResponse("passed on"), "/lab", {"/static/a.js": file}))
 
 
 def test_a_file_is_compressed_and_kept_by_the_browser(client):
@@ -154,7 +153,7 @@ def test_all_other_requests_are_passed_on(client, path, headers):
 
 def test_the_name_of_each_file_changes_with_its_content():
     """Browsers keep the files for a year, so each name must contain a hash or a version."""
-    files = static_files.served_files()
+    files = sent.served_files()
     assert len(files) > 100
     assert "/app/static/vega-6.2.0.js" in files
     hashed = re.compile(r"^/static/.*\.[\w-]{8}\.\w+$")
@@ -164,11 +163,11 @@ def test_the_name_of_each_file_changes_with_its_content():
 
 def test_the_fonts_of_the_page_are_served_and_small():
     named = re.findall(r"url\('([^']+\.woff2)'\)", page_style())
-    fonts = [static_files.served_files()[f"/{path}"] for path in named]
+    fonts = [sent.served_files()[f"/{path}"] for path in named]
     assert len(set(fonts)) == 3
     assert sum(font.stat().st_size for font in fonts) < 250_000
     assert all(font.read_bytes()[:4] == b"wOF2" for font in fonts)
-    assert {file.name for file in static_files.OWN.glob("*.woff2")} == {font.name for font in fonts}
+    assert {file.name for file in sent.OWN.glob("*.woff2")} == {font.name for font in fonts}
 
 
 PAGE, STYLE = "<html><head></head><body></body></html>", "<style>b {}</style>"

@@ -23,10 +23,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.server import limits
+from app.server import incoming, limits, sent
 from app.server.health import HEALTH
-from app.server.requests import connections, first_paint, messages, uploads
-from app.server.streamlit_internals import ForwardMsg, index_page, page_query
+from app.server.streamlit_internals import UPLOAD_PATH, ForwardMsg, index_page, page_query
 
 HOSTS, FRAMES = "ATTENTION_LAB_HOSTS", "ATTENTION_LAB_FRAMES"  # environment variables; values separated by blanks
 # Routes of Streamlit that the app does not use: process metrics (the app has its own on another port) and sign-in.
@@ -43,7 +42,7 @@ class Gate:
     """Middleware around an ASGI app.
 
     Refuses unknown host names, closed routes, requests from pages of other sites, uploads over the limits of uploads.py
-    and websockets over the limits of connections.py. Filters websocket messages in both directions: `_paced` to
+    and websockets over the limits of incoming.py. Filters websocket messages in both directions: `_paced` to
     Streamlit, `_discreet` to the browser. Empty `hosts` accept any name, `*.example.org` every name below example.org;
     pages of the origins `frames` may show the app in a frame. With `local`, only `hosts`, the machine's own names and
     IP addresses are accepted: a page of another site whose name resolves to this machine after the page was loaded (DNS
@@ -57,7 +56,7 @@ class Gate:
         self._frames = " ".join(["'self'", *frames])
         # Streamlit loads the components' scripts as blobs and decodes 64-bit numbers with WebAssembly.
         self._scripts = " ".join(["'self'", "blob:", "'wasm-unsafe-eval'", *inline_scripts()])
-        self._sockets = connections.sockets()
+        self._sockets = incoming.sockets()
         base = streamlit.get_option("server.baseUrlPath").strip("/")
         self._base = f"/{base}" if base else ""
 
@@ -75,12 +74,12 @@ class Gate:
             await self._answer(refusal, scope, receive, send)
             return
         with contextlib.suppress(ClientDisconnect):  # the upload timed out, or the browser disconnected
-            if path.startswith(uploads.PATH) and scope["method"] == "PUT":
-                with uploads.place(path, headers.get("content-length"), _address(scope)) as refusal:
+            if path.startswith(UPLOAD_PATH) and scope["method"] == "PUT":
+                with incoming.upload_place(path, headers.get("content-length"), _address(scope)) as refusal:
                     if refusal:
                         await self._answer(refusal, scope, receive, send)
                     else:
-                        await self._app(scope, uploads.within_time(receive), self._with_headers(headers, send))
+                        await self._app(scope, incoming.upload_within_time(receive), self._with_headers(headers, send))
             else:
                 await self._app(scope, receive, self._with_headers(headers, send))
 
@@ -192,7 +191,7 @@ def _paced(receive: Receive, pays: _Socket) -> Receive:
             data, payer = message.get("bytes") or b"", pays.payer
             await asyncio.sleep(max(0.0, payer.take(limits.MESSAGES), payer.take(limits.BYTES, len(data)),
                                     payer.wait(limits.WORK)))
-            if messages.is_allowed(data):
+            if incoming.is_allowed(data):
                 return message
     return received
 
@@ -201,7 +200,7 @@ def _discreet(send: Send, pays: _Socket) -> Send:
     """Wraps `send` of a websocket: removes the machine's paths, versions and installation ids from messages."""
     async def sent(message: Message) -> None:
         data = message.get("bytes")
-        if data and _NEW_SESSION in (messages.fields_of(data) or ()):
+        if data and _NEW_SESSION in (incoming.fields_of(data) or ()):
             forward = ForwardMsg()
             forward.ParseFromString(data)
             session = forward.new_session
@@ -233,7 +232,7 @@ def words(setting: str) -> list[str]:
 
 def inline_scripts() -> list[str]:
     """Returns the SHA-256 source expressions of the inline scripts in the page, for the `script-src` policy."""
-    scripts = [*_INLINE.findall(index_page()), first_paint.SCRIPT]
+    scripts = [*_INLINE.findall(index_page()), sent.SCRIPT]
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 

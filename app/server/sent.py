@@ -1,21 +1,76 @@
-"""Inserts into Streamlit's page what its first paint needs: the background of the visitor's theme, and the style sheet.
+"""Middleware for what Streamlit sends: its static files and ours, compressed once, and insertions into its page.
 
-It also inserts a sentence for a page that has no connection after PATIENCE, because a proxy passes no websockets.
-
-Streamlit has no option for its page. An element of Streamlit that contains a style sheet is drawn later than other
-elements, because Streamlit loads the script of each kind of element when it is first needed; other elements would then
-move (288, 80 and 19 px from the left, one after the other).
+Streamlit sends its files uncompressed, because its own middleware would compress them again for every visitor. Its page
+has no option for what the first paint needs: the background of the visitor's theme, and the style sheet. An element
+that contains a style sheet is drawn later than other elements, because Streamlit loads the script of each kind of
+element when it is first needed; other elements would then move (288, 80 and 19 px from the left, one after the other).
+The page also gets a sentence for a page that has no connection after PATIENCE, because a proxy passes no websockets.
 """
 
+import functools
 import gzip
 import json
+from collections.abc import Mapping
+from pathlib import Path
 
 import streamlit
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import texts
+from app.server import streamlit_internals
 from app.texts import N_
+
+# A font is already compressed; it is sent here for its Cache-Control.
+TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
+SMALLEST = 1024  # bytes; gzip gains little for smaller files
+# The name of every file contains a hash of its content or a version.
+HEADERS = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding",
+           "Cache-Control": "public, max-age=31536000, immutable"}
+OWN = Path(__file__).resolve().parents[1] / "static"
+
+
+def served_files() -> dict[str, Path]:
+    """Returns path of a request, without the base path -> file, for all files that are worth compressing."""
+    roots = {"/static/": streamlit_internals.static_folder() / "static", "/app/static/": OWN}
+    return {f"{prefix}{file.relative_to(folder).as_posix()}": file for prefix, folder in roots.items()
+            for file in folder.rglob("*")
+            if file.suffix in TYPES and file.is_file() and file.stat().st_size >= SMALLEST}
+
+
+@functools.cache
+def compressed(file: Path) -> bytes:
+    """Returns the content of a file, compressed with gzip."""
+    return gzip.compress(file.read_bytes(), 6, mtime=0)
+
+
+class StaticFiles:
+    """ASGI middleware: answers requests for files of `served_files`, and passes all other requests on."""
+
+    def __init__(self, app: ASGIApp, prefix: str = "", files: Mapping[str, Path] | None = None) -> None:
+        """Finds the files once."""
+        self._app, self._prefix = app, prefix
+        self._files = served_files() if files is None else files
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Responds to one request, as ASGI defines it."""
+        file = self._wanted(scope)
+        if file is None:
+            await self._app(scope, receive, send)
+            return
+        body = await run_in_threadpool(compressed, file)
+        await Response(body, media_type=TYPES[file.suffix], headers=HEADERS)(scope, receive, send)
+
+    def _wanted(self, scope: Scope) -> Path | None:
+        if scope["type"] != "http" or scope["method"] != "GET" or not scope["path"].startswith(self._prefix):
+            return None
+        headers = Headers(scope=scope)
+        if "gzip" not in headers.get("accept-encoding", "") or "range" in headers:
+            return None
+        return self._files.get(scope["path"][len(self._prefix):])
+
 
 PATIENCE = 5000  # ms
 CONNECTED = "[data-test-connection-state=CONNECTED]"  # attribute of Streamlit's app

@@ -1,1 +1,0 @@
-"""Filters of what reaches Streamlit: requests, websocket messages, uploads, connections."""
