@@ -69,7 +69,7 @@ def test_visitors_have_each_their_own(visitor, monkeypatch):
     spend(GENERATIONS, GENERATIONS.visit)
 
 
-def test_new_visits_of_one_address_share_its_allowance(visitor, monkeypatch):
+def test_new_visits_of_one_address_share_its_allowance_and_few_addresses_are_kept(visitor, monkeypatch):
     monkeypatch.setattr(limits, "_addresses", OrderedDict())
     for _ in range(limits.PER_ADDRESS):
         visiting(monkeypatch).address = "192.0.2.1"  # a reload of the page starts a new session
@@ -81,10 +81,6 @@ def test_new_visits_of_one_address_share_its_allowance(visitor, monkeypatch):
     assert GENERATIONS.name not in fresh.allowance.spent  # a refused request uses no units
     visiting(monkeypatch).address = "192.0.2.2"
     spend(GENERATIONS, GENERATIONS.visit)
-
-
-def test_addresses_that_are_remembered_are_bounded(visitor, monkeypatch):
-    monkeypatch.setattr(limits, "_addresses", OrderedDict())
     monkeypatch.setattr(limits, "MOST_ADDRESSES", 3)
     for number in range(5):
         visiting(monkeypatch).address = f"192.0.2.{number}"

@@ -166,7 +166,7 @@ def test_link_of_ten_thousand_characters_keeps_the_text():
     assert len(params(query_of(state))["text"]) == MAX_LINK_TEXT
 
 
-def test_typing_is_one_step_of_undo():
+def test_typing_is_one_step_of_undo_and_a_change_ends_redo():
     history = History()
     for text in ("A", "A c", "A cat"):
         history.do(LabState(text=text), merge="typing")
@@ -174,6 +174,11 @@ def test_typing_is_one_step_of_undo():
     assert history.present == LabState()
     history.redo()
     assert history.present.text == "A cat"
+    history.do(LabState(text="one"))
+    history.undo()
+    history.do(LabState(text="two"))
+    history.redo()
+    assert history.present.text == "two"
 
 
 @given(st.lists(states(), max_size=8))
@@ -209,15 +214,6 @@ def test_a_link_without_a_selection_selects_a_head_that_its_plan_changes():
     translator = {"model": "translation-softmax"}
     assert read_query(translator)[0].selection == Selection(kind="cross")
     assert read_query({**translator, "plan": "decoder-1.2g0"})[0].selection == Selection(1, 2, kind="decoder")
-
-
-def test_a_change_after_undo_ends_redo():
-    history = History()
-    history.do(LabState(text="one"))
-    history.undo()
-    history.do(LabState(text="two"))
-    history.redo()
-    assert history.present.text == "two"
 
 
 def test_a_text_that_is_shared_between_models_of_a_task_is_kept():

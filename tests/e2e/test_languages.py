@@ -98,7 +98,7 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
 
 
-def test_a_link_of_the_list_goes_to_its_section(visit: Callable[..., Page]):
+def test_the_guide_leads_to_its_sections_and_to_the_tools(visit: Callable[..., Page]):
     page = visit(page="about", wait=False)
     heading = page.get_by_role("heading", name="Glossary")
     expect(heading).not_to_be_in_viewport()
@@ -114,6 +114,8 @@ def test_a_link_of_the_list_goes_to_its_section(visit: Callable[..., Page]):
     expect(heading).to_be_in_viewport()
     page.reload()
     expect(heading).to_be_in_viewport()
+    page.get_by_role("button", name="Find a tool").click()
+    expect(page.locator("dialog.palette")).to_be_visible(timeout=20_000)
 
 
 def test_a_tip_leads_to_the_entry_of_its_term(visit: Callable[..., Page]):
@@ -124,9 +126,3 @@ def test_a_tip_leads_to_the_entry_of_its_term(visit: Callable[..., Page]):
     entry = opening.value.locator("#term-prune")
     expect(entry).to_be_in_viewport()
     expect(entry).to_contain_text("Sets the gate to 0")
-
-
-def test_the_list_of_tools_opens_from_a_page_without_tools(visit: Callable[..., Page]):
-    page = visit(page="about", wait=False)
-    page.get_by_role("button", name="Find a tool").click()
-    expect(page.locator("dialog.palette")).to_be_visible(timeout=20_000)

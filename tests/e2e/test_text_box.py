@@ -70,16 +70,12 @@ def test_a_long_text_that_is_pasted_is_cut_with_a_message(length: int, kept: int
     assert len(text_box(page).input_value()) == kept and len(page.url) < 8000
 
 
-def test_what_is_typed_meanwhile_stays_and_the_selection_too(visit):
+def test_the_box_is_not_corrected_and_keeps_the_selection(visit):
     page = visit(**STATE)
     text_box(page).evaluate("element => { element.focus(); element.setSelectionRange(2, 3); }")
     page.keyboard.type("7")
     linked(page, "text", "a=7; a=?")
     assert text_box(page).evaluate("element => [element.selectionStart, element.value]") == [3, "a=7; a=?"]
-
-
-def test_the_box_is_named_and_not_corrected(visit):
-    page = visit(**STATE)
     expect(text_box(page)).to_have_attribute("spellcheck", "false")
     expect(text_box(page)).to_have_attribute("dir", "auto")
     expect(text_box(page)).to_have_attribute("translate", "no")

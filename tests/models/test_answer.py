@@ -206,7 +206,7 @@ def test_refusals():
         models.logit_lens(lab_of("bert"), "The cat sat on the mat.")
 
 
-def test_tokens_and_positions():
+def test_tokens_and_positions_that_are_wrong():
     lab = make_lab("softmax")
     named = models.head_attribution(lab, TEXT, token=lab.task.labels[5])
     assert named.token == 5 and named.total == models.head_attribution(lab, TEXT, token=5).total
@@ -217,6 +217,8 @@ def test_tokens_and_positions():
     stories = models.load("stories-softmax")
     with pytest.raises(InputError, match="“ his” is"):
         models.head_attribution(stories, "Once upon a time", token="his")
+    with pytest.raises(InputError, match="both prompts have the answer"):
+        patching_of(lab, read(lab, TEXT, TEXT))
 
 
 def test_a_patch_reaches_lens_and_attribution():
@@ -273,9 +275,3 @@ def test_patching_each_head_of_an_imported_model(name: str):
     for address in (("self", 0, 1), ("self", 1, 2)):
         alone = models.run(lab, text, HeadPlan().patch(*address), source)
         assert found.difference["self"][address[1:]] == pytest.approx(difference(alone, found), abs=1e-4)
-
-
-def test_two_prompts_with_one_answer():
-    lab = make_lab("softmax")
-    with pytest.raises(InputError, match="both prompts have the answer"):
-        patching_of(lab, read(lab, TEXT, TEXT))

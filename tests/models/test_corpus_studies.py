@@ -124,7 +124,8 @@ def test_page_and_card_say_the_same(name: str):
 TEXT = "One day Emma saw a lantern. The bird looked at Emma and"
 
 
-def test_pairs_are_first_pieces_of_names_and_words():
+def test_pairs_and_numbers_of_word_pieces():
+    """Pairs are the first pieces of names and words, and the numbers are those of the trace."""
     lab = own("stories-selective")
     ids = torch.tensor([lab.read(TEXT).ids])
     labels = [lab.task.labels[i] for i in ids[0].tolist()]
@@ -133,20 +134,16 @@ def test_pairs_are_first_pieces_of_names_and_words():
     assert found["names"] == [[" Em", "ma"]] * 2
     assert found["others"] == [[" l", "ant"]]  # "ern" is the third piece of "lantern", so it is in no pair
     assert [" day", " Em"] in found["words"] and ["ma", " saw"] not in found["words"]
-
-
-def test_word_piece_numbers_are_those_of_the_trace():
-    lab = own("stories-selective")
-    found = word_pieces.measure(lab.model, lab.task.labels, torch.tensor([lab.read(TEXT).ids]))
+    measured = word_pieces.measure(lab.model, lab.task.labels, torch.tensor([lab.read(TEXT).ids]))
     trace = models.run(lab, TEXT)
     kinds = pairs(lab.task.labels, torch.tensor([trace.prompt.ids]))
-    for layer, its in enumerate(found["layers"]):
+    for layer, its in enumerate(measured["layers"]):
         mask_values = selection(torch.tensor(trace.scores["self"][layer][None]))[0]
         for kind, places in kinds.items():
             chosen = [float(mask_values[k, k - 1]) for k in places[0].nonzero().flatten().tolist()]
             assert its[kind] == pytest.approx([sum(chosen) / len(chosen)], abs=1e-3)
-    assert found["windows"] == 1 and found["names"] == 2
-    assert {its["name"] for its in found["most"]} == {"Em|ma"}
+    assert measured["windows"] == 1 and measured["names"] == 2
+    assert {its["name"] for its in measured["most"]} == {"Em|ma"}
 
 
 def test_the_example_has_a_name_in_pieces():

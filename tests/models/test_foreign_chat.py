@@ -177,7 +177,7 @@ def opus(tmp_path: Path) -> tuple[ForeignLab, dict[str, int]]:
     return open_folder("folder:opus", folder), vocabulary
 
 
-def test_opus_reads_tokens_of_its_vocabulary(opus: tuple[ForeignLab, dict[str, int]]):
+def test_opus_reads_tokens_of_its_vocabulary_and_of_languages(opus: tuple[ForeignLab, dict[str, int]]):
     """A piece that the vocabulary lacks becomes the unknown token. The positions of all tokens are right."""
     lab, vocabulary = opus
     prompt = lab.read("The cat saw a dog.")
@@ -189,10 +189,6 @@ def test_opus_reads_tokens_of_its_vocabulary(opus: tuple[ForeignLab, dict[str, i
     for text in TEXTS:
         assert lab.task.wrote([i for i in lab.read(text).ids if i != 1]) == re.sub(r" dog\b", "", text)
     models.run(lab, TEXTS[0])
-
-
-def test_opus_chooses_a_language_by_a_token(opus: tuple[ForeignLab, dict[str, int]]):
-    lab, vocabulary = opus
     prompt = lab.read(">>deu<< The cat")
     assert prompt.ids[0] == vocabulary[">>deu<<"] and prompt.tokens[0] == ">>deu<<" and not prompt.hint
     assert ">>deu<<" in lab.read("The cat").hint and "fra" in lab.read("The cat").hint

@@ -114,15 +114,11 @@ def test_progress_and_cancel():
         mean_weights(lab, TEXTS, 32, cancelled=lambda: True)
 
 
-def test_texts_that_cannot_be_read_are_passed_over():
+def test_texts_that_cannot_be_read_or_are_too_long():
     lab = lab_of("bert")
     assert_close(mean_weights(lab, ["", *TEXTS, "  "], 32)["self"], mean_weights(lab, TEXTS, 32)["self"])
     with pytest.raises(InputError):
         mean_weights(lab, ["", " "], 32)
-
-
-def test_a_text_longer_than_the_grid_is_refused():
-    lab = lab_of("bert")
     made = lab.with_constant(mean_weights(lab, TEXTS, 8))
     assert made.limit == 8 and len(made.read(TEXTS[0]).ids) == 8
     with pytest.raises(ValueError, match="at most 8 tokens"):

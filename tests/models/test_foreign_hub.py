@@ -134,17 +134,13 @@ def test_what_goes_wrong_at_the_hub(net: Hub, case: str):
         models.load("hf:org/tiny")
 
 
-def test_without_network_what_was_fetched_opens(net: Hub, monkeypatch: pytest.MonkeyPatch):
+def test_without_network_what_was_fetched_opens_but_not_half_of_it(net: Hub, monkeypatch: pytest.MonkeyPatch):
     net.error = httpx.ConnectError("no")
     monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file, revision: str(net.folder / file))
     entry = catalogue.find("hf:org/tiny")  # the catalogue has the model before it is loaded
     lab = models.load("hf:org/tiny")
     assert lab.name == "hf:org/tiny" and (entry.kinds, entry.limit) == (lab.kinds, lab.limit)
-
-
-def test_without_network_half_a_download_does_not(net: Hub, monkeypatch: pytest.MonkeyPatch):
-    net.error = httpx.ConnectError("no")
-    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file, revision: str(net.folder / file))
+    monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: LOCAL.held_bytes))
     (net.folder / "model.safetensors").unlink()
     for ask in (models.load, catalogue.find):
         with pytest.raises(ForeignError, match="not on this machine"):

@@ -26,26 +26,18 @@ plans = st.builds(HeadPlan, st.dictionaries(addresses, states, max_size=20), sca
 
 
 @given(plans)
-def test_text_form_loses_nothing(plan: HeadPlan):
+def test_text_form_and_copies_lose_nothing_and_need_no_escaping(plan: HeadPlan):
     assert HeadPlan.parse(str(plan)) == plan
     assert HeadPlan.read(str(plan)) == (plan, [])
-
-
-@given(plans)
-def test_text_form_needs_no_escaping(plan: HeadPlan):
     assert UNRESERVED.fullmatch(str(plan))
+    for other in (pickle.loads(pickle.dumps(plan)), copy.copy(plan), copy.deepcopy(plan)):
+        assert other == plan and hash(other) == hash(plan) and str(other) == str(plan)
 
 
 @given(plans, plans)
 def test_text_form_is_canonical(one: HeadPlan, other: HeadPlan):
     assert (one == other) == (str(one) == str(other))
     assert hash(HeadPlan.parse(str(one))) == hash(one)
-
-
-@given(plans)
-def test_copies_are_equal(plan: HeadPlan):
-    for other in (pickle.loads(pickle.dumps(plan)), copy.copy(plan), copy.deepcopy(plan)):
-        assert other == plan and hash(other) == hash(plan) and str(other) == str(plan)
 
 
 @given(st.dictionaries(addresses, states), st.randoms(use_true_random=False))

@@ -17,7 +17,8 @@ def recipe_of(attention: str, muon: bool) -> Recipe:
 
 
 @pytest.mark.parametrize("muon", [False, True])
-def test_every_parameter_is_in_one_group_once(attention: str, muon: bool):
+def test_every_parameter_is_in_one_group_with_its_settings(attention: str, muon: bool):
+    """Muon has only matrices of layers; AdamW embeddings and vectors, as Muon's authors recommend."""
     model = make_model(attention).requires_grad_(True)
     optimisers = optimisers_of(model, recipe_of(attention, muon))
     groups = [group for optimiser in optimisers for group in optimiser.param_groups]
@@ -25,14 +26,8 @@ def test_every_parameter_is_in_one_group_once(attention: str, muon: bool):
     assert len(found) == len(set(found)) and set(found) == {id(parameter) for parameter in model.parameters()}
     assert all(group["params"] and "factor" in group for group in groups)
     assert [type(optimiser).__name__ for optimiser in optimisers] == (["Muon", "AdamW"] if muon else ["AdamW"])
-
-
-@pytest.mark.parametrize("muon", [False, True])
-def test_what_each_parameter_gets(attention: str, muon: bool):
-    """Muon has only matrices of layers; AdamW embeddings and vectors, as Muon's authors recommend."""
-    model = make_model(attention).requires_grad_(True)
     names = {id(parameter): name for name, parameter in model.named_parameters()}
-    for optimiser in optimisers_of(model, recipe_of(attention, muon)):
+    for optimiser in optimisers:
         for group in optimiser.param_groups:
             for parameter in group["params"]:
                 name = names[id(parameter)]

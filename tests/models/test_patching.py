@@ -169,7 +169,7 @@ def test_a_continuation_is_patched_at_the_prompt():
     assert list(lab.generate(prompt.with_source(prompt), plan, 6)) == list(lab.generate(prompt, HeadPlan(), 6))
 
 
-def test_what_is_missing_is_named():
+def test_what_is_missing_is_named_and_nothing_patched_changes_nothing():
     lab = make_lab("softmax")
     plan = HeadPlan().patch("self", 0, 0)
     with pytest.raises(ValueError, match="give a second prompt"):
@@ -182,10 +182,6 @@ def test_what_is_missing_is_named():
         models.run(lab, TEXT, HeadPlan().patch("self", 9, 0), source=TEXT)
     with pytest.raises(ValueError, match="give a second prompt"):
         models.run(lab_of("gpt2"), "The cat", plan)
-
-
-def test_a_second_prompt_without_patches_changes_nothing():
-    lab = make_lab("softmax")
     same(models.run(lab, TEXT), models.run(lab, TEXT, source=OTHER))
 
 

@@ -156,10 +156,11 @@ def test_divergence(p: list[float], q: list[float]):
     assert divergence(output(*p), output(*q)) >= 0 and divergence(output(*p), output(*p)) == 0
 
 
-def test_divergence_of_impossible_tokens():
-    """With probability 0 in `before` they do not count, and only in `after` they give a large finite value."""
+def test_divergence_and_entropy_of_what_is_certain():
+    """Tokens of probability 0 count only in `after`, with a finite value; entropy is 0 and not -0.0."""
     assert divergence(output(0.5, 0.5, 0), output(0.25, 0.25, 0.5)) == pytest.approx(math.log(2))
     assert 10 < divergence(output(0.5, 0.5), output(1, 0)) < math.inf
+    assert str(float(entropy(numpy.eye(3)[0]))) == "0.0"
 
 
 @given(distributions)
@@ -168,11 +169,6 @@ def test_entropy(p: list[float]):
     expected = -math.fsum(x * math.log(x) for x in p)
     for found in (entropy(rows), row_entropy(3 * rows)):  # rows of relu² do not sum to 1
         assert_close(torch.tensor(found), torch.full((1, 2), expected), rtol=1e-4, atol=1e-5)
-
-
-def test_entropy_of_a_certain_row():
-    """The first row of a causal head has entropy 0 and not -0.0, which a page would display as "-0.00"."""
-    assert str(float(entropy(numpy.eye(3)[0]))) == "0.0"
 
 
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3]), min_size=1, max_size=12), st.integers(1, 14))
