@@ -7,7 +7,6 @@ and waits for a turn (app/server/serving.py).
 import contextlib
 import time
 
-from app.content.effect import existing_index as existing_index
 from app.content.effect import shown_output as shown_output
 from app.content.heads import AnyTrace as AnyTrace
 from app.content.heads import usable as usable

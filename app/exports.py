@@ -42,7 +42,7 @@ def content_of(ending: str, lab: Lab, prompt: Prompt, plan: HeadPlan,
         return as_csv(info, before, seen, maps, {kind.name: kind.causal for kind in lab.kinds},
                               sinks_of(lab))
     corpus = measures.over_a_corpus(lab)
-    values = {"text": measures.of_text(lab, before).values, "corpus": measures.of_corpus(lab, corpus).values}
+    values = {"text": measures.of_text(lab, before), "corpus": measures.of_corpus(lab, corpus)}
     info["heads"] = heads_of(lab, plan, values, corpus.get("roles", ()))
     return (as_npz if ending == "npz" else as_json)(info, before, seen, maps)
 

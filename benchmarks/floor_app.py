@@ -14,8 +14,9 @@ import streamlit as st  # noqa: E402
 
 from app.content.picture import SIDE  # noqa: E402
 from app.server import serving  # noqa: E402
+from components import channel  # noqa: E402
 from components.library import library  # noqa: E402
-from components.mounting import Part, answering, mount  # noqa: E402
+from components.mounting import Part, mount  # noqa: E402
 from components.payload import lower_triangle  # noqa: E402
 from models.thumbnails import encoded, thumbnails  # noqa: E402
 
@@ -26,7 +27,7 @@ CHOICES = ("stories-selective", "stories-dense")
 
 @st.fragment
 def body(n: int, layers: int, many: int, causal: bool) -> None:
-    answering()  # else the browser waits for the acknowledgement of each event before it sends the next event
+    channel.current().begin()  # else the browser waits for the answer to each event before it sends the next one
     full = numpy.full((layers, many, n, n), 0.5, numpy.float32)
     maps = st.session_state.setdefault("maps", numpy.tril(full) if causal else full)
     st.text_input("Text", key="text", live="200ms", on_change=flip)

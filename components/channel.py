@@ -60,7 +60,7 @@ class Channel:
             return self.latest
 
     def begin(self) -> None:
-        """Records that the Streamlit script begins to generate a page."""
+        """Records that the Streamlit script begins a page, whose payloads include all events handled until now."""
         with self.lock:
             self.displayed = self.picture()
             self._listening = {}

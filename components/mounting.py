@@ -125,11 +125,6 @@ def _short(css: str) -> str:
     return re.sub(r"/\*.*?\*/|\s+", " ", css, flags=re.DOTALL)
 
 
-def answering() -> None:
-    """Begins a page. The payloads of the page report that they include all events handled until now."""
-    channel.current().begin()
-
-
 def answer(key: str) -> dict[str, Any]:
     """Returns the part of each payload's header that acknowledges events.
 

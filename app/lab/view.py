@@ -22,14 +22,6 @@ from models.trace import Layer, Trace
 ERRORS = (CheckpointError, ForeignError, LimitError, ValueError)  # the page shows the reason when it is drawn again
 
 
-@dataclass(frozen=True)
-class Kept:
-    """A value for the cache that does not know its size in bytes."""
-
-    value: Any
-    nbytes: int
-
-
 @dataclass(frozen=True, eq=False)
 class View(view.View):
     """A view whose results are cached, and count against the visitor's limits."""

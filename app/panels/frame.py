@@ -16,7 +16,7 @@ from app.state.lab_state import PAGES, START, TEACHERS, LabState
 from app.state.link import lab_of, query_of
 from app.state.visit import Visit
 from app.texts import _, sentence
-from components.mounting import Part, answering, mount
+from components.mounting import Part, mount
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
 
@@ -62,7 +62,7 @@ def in_one_column(draw: Callable[[], None]) -> None:
     """Displays a page that is drawn by Streamlit alone; reports invalid parts of the opened link first."""
     now = visit.current()
     now.layout, now.channel.direct = None, False
-    answering()
+    now.channel.begin()
     with serving.drawing():
         draw_header()
         with st.container(key="place"):
@@ -87,7 +87,7 @@ def draw(parts: Parts, read_chars: ReadChars = lambda state: MAX_LINK_TEXT) -> N
     now.layout, now.channel.direct = None, True
     with serving.drawing():
         with now.channel.lock:  # an event that arrives after this must not count as processed in this state
-            answering()
+            now.channel.begin()
             state, problems = now.history.present, now.history.problems
         try:
             content = serving.in_turn(lambda: parts(state, problems))

@@ -1,6 +1,5 @@
 """Measures of every head of a model on the input text and over a corpus (studies/corpus/heads.py); roles of heads."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -25,17 +24,7 @@ FINDS = {"previous": N_("Previous token"), "same": N_("Same token elsewhere"),
          "first": N_("First token"), "induction": N_("After the same token (induction)")}
 # largest heads x tokens x parameters for which the loss without each head is computed immediately; about a second
 QUICK = 12e9
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """Measures of all heads: key of MEASURES -> (heads,), in the order of Kind.addresses."""
-
-    values: dict[str, ndarray]
-
-    @property
-    def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.values.values())
+Measured = dict[str, ndarray]  # key of MEASURES -> (heads,), in the order of Kind.addresses
 
 
 def over_a_corpus(lab: Lab) -> dict[str, Any]:
@@ -49,10 +38,10 @@ def of_corpus(lab: Lab, stored: dict[str, Any]) -> Measured:
     values = {name: in_one_row(lab.kinds, {kind: by_measure[name] for kind, by_measure in kinds.items()})
               for name in ("confidence", "relevance", "loss")
               if kinds and all(name in kinds[kind.name] for kind in lab.kinds)}
-    return Measured(values | _learned(lab))
+    return values | _learned(lab)
 
 
-def _learned(lab: Lab) -> dict[str, ndarray]:
+def _learned(lab: Lab) -> Measured:
     """Returns P(open) of the gates learned by studies/prune_heads.py on all attention blocks together.
 
     If there are several regularization strengths, the strength that leaves closest to half of the heads is used.
@@ -85,7 +74,7 @@ def _of_text(lab: Lab, before: AnyTrace) -> Measured:
             if applies(lab):
                 by_kind = shares(lab, before.prompt, question.positions)
                 values["relevance"] = in_one_row(lab.kinds, {name: tensor.numpy() for name, tensor in by_kind.items()})
-    return Measured(values)
+    return values
 
 
 def is_quick(lab: Lab, prompt: Prompt) -> bool:

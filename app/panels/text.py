@@ -3,7 +3,7 @@
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NotRequired, TypedDict
+from typing import Any
 
 from app import compute
 from app.state import events, visit
@@ -21,15 +21,6 @@ MOST_LETTERS = 2000  # largest number of characters whose script is checked
 OTHER_LETTERS = 0.2  # fraction of non-Latin letters above which a text counts as another script
 EXAMPLE = Path(__file__).parents[2] / "assets" / "picture.png"  # the input of a vision model without a chosen picture
 LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE ORDINAL", "MASCULINE ORDINAL")
-
-
-class Action(TypedDict):
-    """A button below the text."""
-
-    name: str  # sent when the button is pressed
-    label: str
-    pressed: NotRequired[bool]  # for a switch, True if it is on
-    tip: NotRequired[str]  # a sentence about the effect
 
 
 @dataclass(frozen=True)
@@ -94,9 +85,12 @@ def hints(lab: Lab, prompt: Prompt, text: str) -> list[str]:
     return hinted
 
 
-def actions(lab: Lab, reading: Reading, state: LabState) -> list[Action]:
-    """Returns the buttons in the line below the text box, for a text without an error."""
-    buttons: list[Action] = []
+def actions(lab: Lab, reading: Reading, state: LabState) -> list[dict[str, Any]]:
+    """Returns the buttons in the line below the text box, for a text without an error.
+
+    A button has its name, which the browser sends, a label and, for a switch, `pressed` and a tip.
+    """
+    buttons: list[dict[str, Any]] = []
     if lab.task.writes and not (state.chat or reading.prompt.omitted) and state.text[-1:].isspace():
         buttons.append({"name": events.TRIM, "label": _("Remove the space")})
     if lab.task.chats:

@@ -115,8 +115,13 @@ class LabCache(Generic[T]):
             return self._caches[lab]
 
 
+def _nbytes(value: Any) -> int:
+    """Returns the bytes of an array, of another value that knows them, or of all values of a dict."""
+    return sum(map(_nbytes, value.values())) if isinstance(value, dict) else value.nbytes
+
+
 # each key contains a tokenized prompt, so the number of entries is limited too
-measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS)
+measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS, size=_nbytes)
 files: ByteCache[bytes] = ByteCache(FILE_BYTES, most=TEXTS, size=len)
 written: ByteCache[str] = ByteCache(WRITTEN_BYTES, size=lambda text: len(text.encode()))
 traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)

@@ -61,7 +61,6 @@ class Gate:
         self._base = f"/{base}" if base else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Responds to one request or serves one websocket, as ASGI defines it."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return

@@ -50,12 +50,10 @@ class StaticFiles:
     """ASGI middleware: answers requests for files of `served_files`, and passes all other requests on."""
 
     def __init__(self, app: ASGIApp, prefix: str = "", files: Mapping[str, Path] | None = None) -> None:
-        """Finds the files once."""
         self._app, self._prefix = app, prefix
         self._files = served_files() if files is None else files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Responds to one request, as ASGI defines it."""
         file = self._wanted(scope)
         if file is None:
             await self._app(scope, receive, send)
@@ -123,7 +121,6 @@ class FirstPaint:
         self._app, self._head, self._style = app, head().encode(), style.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Responds to one request, as ASGI defines it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -13,19 +13,14 @@ import streamlit
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.BackMsg_pb2 import BackMsg as BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg as ForwardMsg
 from streamlit.runtime import Runtime
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.util import calc_hash
 from streamlit.web.server.starlette import starlette_app
-
-__all__ = ["UPLOAD_PATH", "BackMsg", "ForwardMsg", "active_sessions", "draw_for_pages_of_lost_sessions",
-           "drop_messages_with_their_block", "end_expired_sessions", "index_page",
-           "is_connected", "page_query", "session_id", "show_no_error_dialogs", "static_folder", "uploaded_bytes",
-           "uploading_sessions", "went_back_or_forward"]
 
 page_query: ContextVar[str] = ContextVar("page query", default="")  # of the page that opens the present websocket
 UPLOAD_PATH = "/_stcore/upload_file/"  # followed by the session id and the file id

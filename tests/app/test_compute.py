@@ -41,7 +41,7 @@ def empty(monkeypatch):
 @pytest.mark.parametrize(("index", "shown"), [(0, 0), (2, 2), (3, 2), (999, 2), (-1, 2), (-2, 2)])
 def test_a_prediction_that_the_text_does_not_have_gives_way_to_the_last(index: int, shown: int):
     outputs = [models.Output(position, numpy.ones(1, numpy.float32), ("a",)) for position in range(3)]
-    assert compute.existing_index(outputs, index) == shown
+    assert effect.existing_index(outputs, index) == shown
 
 
 def test_the_same_question_is_answered_from_memory(empty):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from components import channel, mounting
 from components.channel import MAX_EVENTS
 from components.library import FILE, LINK, bibtex, source
-from components.mounting import answer, answering, dispatch
+from components.mounting import answer, dispatch
 from components.payload import DTYPES, lower_triangle, pack, unpack
 from models.thumbnails import MAX_SIDE, thumbnails
 
@@ -148,7 +148,7 @@ def test_a_message_has_the_events_of_all_components_in_order(session):
     session["a"] = message(4)  # an older message, whose callback Streamlit calls later
     hear["a"]()
     assert seen == [(4, "a"), (5, "b"), (7, "a")] and received("a") == 7 and received("b") == 5
-    answering()
+    channel.current().begin()
     channel.current().listen("b", lambda event: seen.append((event["sequence"], "b")))
     channel.current().end()
     session["b"] = {"event": [*message(8)["event"], *message(9, key="b")["event"]]}
@@ -162,7 +162,7 @@ def test_a_payload_has_the_number_of_the_newest_handled_event(session):
     session["a"], session["b"] = message(5), message(9, key="b")
     listen("a", None)()
     listen("b", None)()
-    answering()
+    channel.current().begin()
     assert answer("a") == {"key": "a", "sequence": 5, "answered": 9, "visit": answer("b")["visit"], "serial": 1,
                            "direct": False, "language": "en"}
     assert answer("b")["sequence"] == 9

@@ -8,7 +8,7 @@ from numpy import ndarray
 from app.content import parts
 from app.content.picture import shown_token
 from app.content.tool import Tool
-from app.lab.view import Kept, View
+from app.lab.view import View
 from app.panels import measures
 from app.state.lab_view import DIRECT, HEADS, NONE, TOKENS
 from app.texts import N_, _, number, spelt
@@ -32,7 +32,6 @@ SPLITS = {OF_KEY: N_("its key"), OF_QUERY: N_("its query"), BY_DIMENSION: N_("di
 KEYS, PARTS = 5, 8  # numbers of keys and of parts in the payload
 LEAST = 0.02  # logits below which a change is not shown
 FEEDS, EDGES = 5, 3  # numbers of changes as bars and as edges in the picture
-SIZE = 300  # bytes of a change in the cache, about
 
 
 def who(view: View, tool: Tool) -> Content:
@@ -184,10 +183,9 @@ def feeds(view: View, tool: Tool) -> Content:
     given = float(after.contributions(token, before)[0][kind][layer, head])
     earlier = [address for address in view.kind.addresses if address[1] < layer]
     changes = view.remembered("feeds", (view.after.prompt, view.plan, view.head, view.output.position, token),
-                              lambda: Kept(_changes(view, token, earlier, given), SIZE * len(earlier)),
-                              len(earlier)).value if earlier else []
-    shown = sorted((change for change in changes if abs(change["value"]) >= LEAST),
-                   key=lambda change: -abs(change["value"]))[:FEEDS]
+                              lambda: _changes(view, token, earlier, given), len(earlier)) if earlier else ()
+    shown = sorted(((float(change), address) for change, address in zip(changes, earlier, strict=True)
+                    if abs(change) >= LEAST), key=lambda pair: -abs(pair[0]))[:FEEDS]
     title = parts.title(_("Which heads feed {head}?", head=parts.short(view.head)), parts.said(
         _("measured: what it adds to {word}"), word=parts.word(
             spelt([view.output.names[token]])[0])))
@@ -195,23 +193,25 @@ def feeds(view: View, tool: Tool) -> Content:
         return parts.composed(title, parts.note(
             _("None changes this by more than 0.02 logits.") if earlier else
             _("In the first layer it reads the words themselves.")))
-    rows = [parts.bar(_("without {head}", head=parts.short(address)), change["value"], parts.to_head(address))
-            for change in shown for address in [(change["kind"], change["layer"], change["head"])]]
-    return parts.composed(title, parts.bars(rows, max(0.2, abs(shown[0]["value"])), "signed"), parts.note(
+    rows = [parts.bar(_("without {head}", head=parts.short(address)), change, parts.to_head(address))
+            for change, address in shown]
+    edges = [{"kind": kind, "layer": layer, "head": head, "value": change} for change, (kind, layer, head)
+             in shown[:EDGES]]
+    return parts.composed(title, parts.bars(rows, max(0.2, abs(shown[0][0])), "signed"), parts.note(
         _("Of {own} logits, one pruning at a time. Dashed edges: the three largest.",
-          own=number(given, "+.2f"))), overlay={"feeds": shown[:EDGES]})
+          own=number(given, "+.2f"))), overlay={"feeds": edges})
 
 
-def _changes(view: View, token: int, earlier: list[Address], given: float) -> list[dict[str, Any]]:
+def _changes(view: View, token: int, earlier: list[Address], given: float) -> ndarray:
+    """Returns (heads,), the change of the selected head's contribution `given` without each earlier head, in logits."""
     kind, layer, head = view.head
     assert view.output is not None
-    before, result = view.formations[0], []
+    before, values = view.formations[0], []
     for address in earlier:
         plan = view.plan.with_heads([address], gate=0.0)
         without = Explainable.of(view.lab).writes(view.after.prompt, plan, view.output.position)
-        value = float(without.contributions(token, before)[0][kind][layer, head])
-        result.append({"kind": address[0], "layer": address[1], "head": address[2], "value": value - given})
-    return result
+        values.append(float(without.contributions(token, before)[0][kind][layer, head]))
+    return numpy.array(values) - given
 
 
 TOOLS = [

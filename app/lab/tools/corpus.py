@@ -57,8 +57,7 @@ def corpus(view: View, tool: Tool) -> Content:
 
 def _all(view: View, tool: Tool, measured: dict[str, Any]) -> list[parts.Part]:
     source = tool.setting(view, "source") if measured else "text"
-    values = (measures.of_corpus(view.lab, measured) if source == "corpus" else
-              measures.of_text(view.lab, view.before)).values
+    values = measures.of_corpus(view.lab, measured) if source == "corpus" else measures.of_text(view.lab, view.before)
     known = {name: _(title) for name, title in MEASURES.items() if name in values}
     choices = [parts.choice(_("Measured on"), {key: _(text) for key, text in SOURCES.items()}, source, name="source")] \
         if measured else []
@@ -144,7 +143,7 @@ def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
             "relevance": _("Share of the layer's relevance, {n} sentences.", n=count),
             "open": _("Probability of an open learned gate.")}
     offered |= {f"corpus {name}": (_("{measure}, over a corpus", measure=_(MEASURES[name])), over[name],
-                                   partial(_by, view, corpus, name)) for name in over if name in corpus.values}
+                                   partial(_by, view, corpus, name)) for name in over if name in corpus}
     for key in sorted({role["role"] for role in measures.shown_roles(lab, measured)}):
         offered[key] = (_("{role} ({n} sentences)", role=measures.in_words(key), n=count), measures.look_for(key),
                         partial(_with_role, measured, key))
@@ -158,7 +157,7 @@ def _with_role(measured: dict[str, Any], key: str) -> Found:
 
 def _by(view: View, measured: measures.Measured, name: str) -> Found:
     addresses = [address for kind in view.lab.kinds for address in kind.addresses]
-    values = measured.values.get(name)
+    values = measured.get(name)
     return [] if values is None else [(address, float(value)) for address, value in zip(addresses, values, strict=True)
                                       if numpy.isfinite(value)]
 

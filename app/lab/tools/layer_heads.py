@@ -8,7 +8,6 @@ from app.content import parts
 from app.content.tool import Tool
 from app.lab.view import View
 from app.panels.choosing import model_label
-from app.panels.measures import Measured
 from app.server import caches, limits, serving
 from app.texts import N_, _, number, spelt
 from components.mounting import Content
@@ -94,18 +93,12 @@ def of_text_of(lab: Lab, before: AnyTrace) -> Likeness:
     if not isinstance(before, Trace) or len(before.prompt.ids) > LONG:
         return {}
 
-    def measure() -> Measured:
+    def measure() -> Likeness:
         limits.spend(limits.PASSES)
         with serving.computing():
-            similarities = of_trace(before) if is_foreign(lab.name) else of_text(lab, before.prompt)
-        return Measured({f"{kind} {term}": pairs for kind, terms in similarities.items()
-                         for term, pairs in terms.items()})
+            return of_trace(before) if is_foreign(lab.name) else of_text(lab, before.prompt)
 
-    result: dict[str, dict[str, Any]] = {}
-    for name, values in caches.measured.get(("disagreement", lab.identity, before.prompt), measure).values.items():
-        kind, term = name.split(" ")
-        result.setdefault(kind, {})[term] = values
-    return result
+    return caches.measured.get(("disagreement", lab.identity, before.prompt), measure)
 
 
 def gates(view: View, tool: Tool) -> Content:

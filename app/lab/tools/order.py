@@ -94,7 +94,7 @@ def has_curve_on_text(lab: Lab, before: AnyTrace) -> bool:
 
 def _on_text(lab: Lab, before: AnyTrace, kinds: list[Kind]) -> ndarray:
     """Returns (heads,), the loss on the input text when one head is pruned alone."""
-    values = measures.of_text(lab, before).values["loss"]
+    values = measures.of_text(lab, before)["loss"]
     of_kind = dict(zip((kind.name for kind in lab.kinds), numpy.split(values, numpy.cumsum(
         [kind.layers * kind.heads for kind in lab.kinds])[:-1]), strict=True))
     return numpy.concatenate([of_kind[kind.name] for kind in kinds])
@@ -151,9 +151,9 @@ def on_this_text(lab: Lab, before: AnyTrace, chosen: Choice) -> Curve:
     """
     if not has_curve_on_text(lab, before):
         return []
-    values = caches.measured.get(("pruning", lab.identity, before.prompt, chosen.order),
-                                 lambda: measures.Measured({"kl": _divergences(lab, before, chosen)})).values
-    return [[left, value] for left, value in enumerate(values["kl"].tolist())]
+    values: ndarray = caches.measured.get(("pruning", lab.identity, before.prompt, chosen.order),
+                                          lambda: _divergences(lab, before, chosen))
+    return [[left, value] for left, value in enumerate(values.tolist())]
 
 
 def _divergences(lab: Lab, before: AnyTrace, chosen: Choice) -> ndarray:
