@@ -17,11 +17,9 @@ def to_csv(rows: Iterable[Iterable[Any]]) -> str:
 
 
 def safe(value: Any) -> Any:
-    """Returns a field that no spreadsheet reads as a formula, which may call programs: with an apostrophe in front.
-
-    A text of a single sign, which is a common token, is harmless and not changed. NaN is an empty field.
-    """
+    """Returns a field that no spreadsheet reads as a formula: with an apostrophe in front; NaN is an empty field."""
     if isinstance(value, float) and value != value:
         return ""
+    # a text of a single sign is a common token, and harmless
     is_formula = isinstance(value, str) and len(value) > 1 and value[0] in "=+-@\t\r" and not _NUMBER.fullmatch(value)
     return f"'{value}" if is_formula else value

@@ -37,13 +37,8 @@ def in_repository(path: Path) -> Path:
 
 
 def broken(place: Path, what: str, command: str = "") -> CheckpointError:
-    """Returns the error about a file, with the command that creates it again; empty if the file must be checked out.
-
-    `place` is relative to the repository's root, never an absolute path of the server.
-    """
+    """Returns the error about a file at `place` in the repository, with the commands that restore it."""
     if not command:
-        return CheckpointError(message("{place} {what}. Restore it: git checkout -- {place}", place=place,
-                                       what=what))
-    return CheckpointError(message("{place} {what}. Restore it: git "
-                                   "checkout -- {place}; or make it again: "
-                                   "{command}", place=place, what=what, command=command))
+        return CheckpointError(message("{place} {what}. Restore it: git checkout -- {place}", place=place, what=what))
+    return CheckpointError(message("{place} {what}. Restore it: git checkout -- {place}; or make it again: {command}",
+                                   place=place, what=what, command=command))

@@ -29,14 +29,12 @@ class ModelInfo:
     """The description of one model, for charts, choosers, README and guide."""
 
     name: str  # for example "stories-selective"
-    # the reader of the task that the model was trained for. Models of one task form a family and read the same texts.
-    task: Reader
+    task: Reader  # the reader of the task, which all models of a family share
     kinds: tuple[Kind, ...]  # the attention blocks of the model
     trained_length: int  # number of tokens of the longest training text
     limit: int  # largest number of tokens of an input text
     steps: int = 0  # training steps from random initial weights, without the training of learned gates; 0 if unknown
-    # the differences from the base model of the same attention type; None for the base model
-    variant: Variant | None = None
+    variant: Variant | None = None  # differences from the base model of the attention type; None for it
 
     @property
     def shape(self) -> dict[str, tuple[int, int]]:

@@ -84,9 +84,7 @@ class Lab(abc.ABC):
         return self
 
     def anchored(self, prompt: Prompt) -> Prompt:
-        """Returns the prompt with the baseline output as teacher-forced target.
-
-        Then the attention maps under two plans are over the same tokens.
+        """Returns the prompt with the baseline output as teacher-forced target: the same tokens under every plan.
 
         For a model without a decoder, the prompt is returned unchanged. `rewrite` generates the output under a plan.
         """
@@ -194,10 +192,7 @@ def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
 
 
 def predicting_positions(prompt: Prompt, kind: Kind) -> range | tuple[int, ...]:
-    """Returns the positions at which a model of one text predicts a token: all of a causal text, else the masked ones.
-
-    Raises InputError if the text of a masked model contains no masked word.
-    """
+    """Returns the positions that predict: all of a causal text, else the masked ones; raises InputError for none."""
     if kind.causal:
         return range(len(prompt.ids))
     if not prompt.predict_at:
@@ -212,13 +207,9 @@ def predicting_position(prompt: Prompt, kind: Kind, position: int) -> int:
 
 
 def position_among(position: int, predicting: Sequence[int], count: int) -> int:
-    """Returns a position in a sequence of `count` tokens; a negative `position` indexes `predicting` from its end.
-
-    Raises InputError if there is no such position.
-    """
+    """Returns a position of `count`, a negative one from the end of `predicting`; raises InputError for another."""
     if -len(predicting) <= position < 0:
         return predicting[position]
     if not 0 <= position < count:
-        raise InputError(message("no position {position} among {count} tokens", position=position,
-                                 count=count))
+        raise InputError(message("no position {position} among {count} tokens", position=position, count=count))
     return position

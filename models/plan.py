@@ -33,12 +33,12 @@ GATE_DECIMALS = 4  # gates are rounded to this many decimals, so that the text f
 MAX_INDEX = 255  # largest index of a layer or head
 MIN_BASE, MAX_BASE = 2, 9999  # limits of the base of the log n scale
 MAX_TEXT = 8192  # largest number of characters of a plan's text that are parsed
-# largest number of heads that a text may name, because parsing a short link must not occupy the server for seconds
-MAX_HEADS = 2048
+MAX_HEADS = 2048  # heads that a text may name: parsing a short link must not take seconds
 MAX_PROBLEMS = 5  # largest number of problems that are reported for one text
 
 _ENTRY = re.compile(r"(\d{1,3})\.(\d{1,3})(?:~(\d{1,3}))?(c?)([pa]?)(?:g([^\s]*))?", re.ASCII)
 _NUMBER = re.compile(r"\d*\.?\d+|\d+\.", re.ASCII)
+Address = tuple[str, int, int]  # (attention block, layer, head)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class HeadState:
     def __str__(self) -> str:
         """Returns the text form: `c`, `p`, `g0.4`, `cg0.4`, or nothing for an unmodified head."""
         letter = next(letter for letter, patch in PATCHES.items() if patch == self.patch)
-        gate = "" if self.gate == 1 else f"g{_short(self.gate)}"
+        gate = "" if self.gate == 1 else f"g{self.gate:.{GATE_DECIMALS}f}".rstrip("0").rstrip(".")
         return ("c" if self.constant else "") + letter + gate
 
 
@@ -85,8 +85,7 @@ class Scale:
             raise ValueError(message("scale: expected {names} or {last}, got {policy!r}",
                                      names=", ".join(POLICIES[:-1]), last=POLICIES[-1], policy=self.policy))
         if self.policy == "logn":
-            if isinstance(self.base, bool) or not isinstance(self.base, int) or \
-                    not MIN_BASE <= self.base <= MAX_BASE:
+            if isinstance(self.base, bool) or not isinstance(self.base, int) or not MIN_BASE <= self.base <= MAX_BASE:
                 raise ValueError(message("scale logn: base length {least} to {most}, got {base!r}",
                                          least=MIN_BASE, most=MAX_BASE, base=self.base))
         elif self.base is not None:
@@ -98,8 +97,6 @@ class Scale:
 
 
 TRAINED = Scale()
-
-Address = tuple[str, int, int]  # (attention block, layer, head)
 
 
 @dataclass(frozen=True)
@@ -321,10 +318,6 @@ def _check_gate(value: object) -> float:
     if not 0 <= number <= 1:  # NaN fails this test too
         raise ValueError(message("a gate is a number from 0 to 1, not {value}", value=_cut(str(value))))
     return round(float(number), GATE_DECIMALS) + 0.0  # adding 0.0 turns -0.0 into 0.0
-
-
-def _short(value: float) -> str:
-    return f"{value:.{GATE_DECIMALS}f}".rstrip("0").rstrip(".")
 
 
 def _cut(text: str) -> str:

@@ -15,11 +15,7 @@ LONGEST_TEXT = 16_384  # largest number of characters of an input text that are 
 
 
 def readable(text: str) -> str:
-    """Returns the first LONGEST_TEXT characters, so that a long pasted text takes no more time than the longest input.
-
-    A lone surrogate cannot be encoded; it becomes a question mark. Every line break becomes a line feed, as in the text
-    box of a browser.
-    """
+    """Returns the first LONGEST_TEXT characters; line breaks become line feeds, a lone surrogate a question mark."""
     return unix_lines(text[:LONGEST_TEXT].encode("utf-8", "replace").decode())
 
 

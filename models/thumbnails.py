@@ -7,12 +7,10 @@ MAX_SIDE = 64  # largest side of a thumbnail in pixels; for a larger map, a pixe
 
 
 def thumbnails(maps: ndarray, has_sink: bool = False, side: int = MAX_SIDE) -> ndarray:
-    """Returns thumbnails (..., n, m) of attention weights (..., N, M).
+    """Returns thumbnails (..., n, m) of attention weights (..., N, M); n and m are at most `side`.
 
-    A value is round(255 sqrt(w)) as uint8, where w is the largest weight in a block of the map.
-
-    n and m are at most `side`. With `has_sink`, the thumbnails have one more column, which shows the sink: the part
-    of each row that no key has.
+    A value is round(255 sqrt(w)) as uint8, where w is the largest weight in a block of the map. With `has_sink`, one
+    more column shows the sink: the part of each row that no key has.
     """
     if has_sink:
         sinks = 1 - maps.sum(-1, keepdims=True)

@@ -58,8 +58,19 @@ class Output:
         return self.distribution[self.order]
 
 
+class Arrays:
+    """A dataclass whose fields are arrays or tensors, mappings to them, or small values."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays in bytes."""
+        values = vars(self).values()
+        arrays = [array for value in values for array in (value.values() if isinstance(value, Mapping) else [value])]
+        return sum(getattr(array, "nbytes", 0) for array in arrays)
+
+
 @dataclass(frozen=True)
-class Layer:
+class Layer(Arrays):
     """The attention maps of one layer of one block. Arrays are read-only.
 
     Attributes:
@@ -69,11 +80,6 @@ class Layer:
     scores: ndarray
     live: ndarray
     weights: ndarray
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays in bytes."""
-        return self.scores.nbytes + self.live.nbytes + self.weights.nbytes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,8 +30,7 @@ class Question:
     """The predictions of a text that are evaluated."""
 
     positions: tuple[int, ...]  # P positions in the token sequence of the predictions
-    # P token ids: the known targets of the text, else the top-1 predictions of the unmodified model
-    targets: tuple[int, ...]
+    targets: tuple[int, ...]  # P token ids: the text's known targets, else the unmodified model's top-1 predictions
     known: bool  # True if `targets` are the known targets of the text
     tokens: int = field(default=1, compare=False)  # number of tokens of the longest token sequence (input or decoder)
     vocabulary: int = field(default=1, compare=False)  # number of tokens or classes that are predicted

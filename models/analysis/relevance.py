@@ -40,7 +40,9 @@ from models.labs.stack import StackLab
 from models.nets.attention.base import Record
 from models.plan import HeadPlan
 from models.prompt import Prompt
-from models.trace import fixed
+from models.trace import Arrays, fixed
+
+MAX_PREDICTIONS = 24  # largest number of predictions of a prompt that are used, evenly spaced over all predictions
 
 
 class Linearised(TorchFunctionMode):
@@ -80,9 +82,6 @@ _REPLACEMENTS: dict[Any, Callable[..., Tensor]] = {
     Tensor.softmax: _constant(Tensor.softmax), Tensor.sigmoid: _constant(Tensor.sigmoid)}
 
 
-MAX_PREDICTIONS = 24  # largest number of predictions of a prompt that are used, evenly spaced over all predictions
-
-
 def applies(lab: Lab) -> bool:
     """Returns True if the rule holds for this model: it is one of our models and has no gated attention units."""
     if isinstance(lab, StackLab):
@@ -91,22 +90,16 @@ def applies(lab: Lab) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class HeadRelevance:
+class HeadRelevance(Arrays):
     """Relevance of heads and tokens for a logit, or for the difference of two logits. Arrays are read-only."""
 
     heads: Mapping[str, ndarray]  # block -> relevance (L, H) in logits, summed over the positions of the head's output
-    # token sequence (TEXT, TARGET) -> relevance (N,) of the embedded tokens; all of them sum to `total`
-    rows: Mapping[str, ndarray]
+    rows: Mapping[str, ndarray]  # TEXT, TARGET -> relevance (N,) of the embedded tokens, which sum to `total`
     total: float  # the logit of `token`, or the logit of `token` minus the logit of `against`
     # token and against: token ids; `against` is None for a single logit
     token: int
     against: int | None
     position: int  # position in the predicting token sequence
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        return sum(values.nbytes for values in (*self.heads.values(), *self.rows.values()))
 
 
 def relevance_of(lab: Lab, prompt: Prompt, plan: HeadPlan, position: int, token: int | None = None,

@@ -39,6 +39,14 @@ from models.storage.datasets import DATA, files
 
 FOLDER = "ud_english_ewt"
 SHORTEST, LONGEST = 5, 30  # smallest and largest number of words of a sentence that is used
+RELATIONS = ("nsubj", "obj", "amod", "advmod")
+DIRECTIONS = ("up", "down")  # from the dependent word to its syntactic head, and from the head to the dependent word
+POSITIONAL, MARGIN, RARE = 0.9, 0.1, 0.5
+FREQUENT = 500
+FEWEST = 20  # smallest number of pairs, or of queries, for a result
+FARTHEST = 40  # largest distance in tokens that is counted
+Relation = tuple[str, str]  # (one of RELATIONS, one of DIRECTIONS)
+PATTERNS = ("previous", "same", "first", "induction")
 
 
 @dataclass(frozen=True)
@@ -47,10 +55,8 @@ class Sentence:
 
     text: str  # the original text
     words: tuple[tuple[int, int], ...]  # (start, stop) of each word in the text
-    # for each word, the index (from 0) of its syntactic head, the word on which it depends; -1 for the root
-    heads: tuple[int, ...]
-    # for each word, the name of its dependency without the part after a colon (`nsubj` of `nsubj:pass`)
-    relations: tuple[str, ...]
+    heads: tuple[int, ...]  # for each word, the index of its syntactic head, on which it depends; -1 for the root
+    relations: tuple[str, ...]  # for each word, its dependency up to a colon (`nsubj` of `nsubj:pass`)
     tags: tuple[str, ...] = ()  # for each word, its universal part of speech, for example `NOUN`
 
 
@@ -103,23 +109,12 @@ def tokens_of(words: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]]
             for start, stop in words]
 
 
-RELATIONS = ("nsubj", "obj", "amod", "advmod")
-DIRECTIONS = ("up", "down")  # from the dependent word to its syntactic head, and from the head to the dependent word
-POSITIONAL, MARGIN, RARE = 0.9, 0.1, 0.5
-FREQUENT = 500
-FEWEST = 20  # smallest number of pairs, or of queries, for a result
-FARTHEST = 40  # largest distance in tokens that is counted
-
-Relation = tuple[str, str]  # (one of RELATIONS, one of DIRECTIONS)
-
-
 @dataclass
 class KeyCounts:
     """The most attended keys of the heads of one block, counted over texts."""
 
     kind: Kind  # the attention block
-    # (L, H, 2 · FARTHEST + 1) number of queries by distance in tokens, key minus query
-    distances: ndarray = field(init=False)
+    distances: ndarray = field(init=False)  # (L, H, 2 · FARTHEST + 1) queries by distance (key - query)
     looks: int = 0  # number of queries
     # relation -> (L, H) number of word pairs for which the head attends to the second word
     right: dict[Relation, ndarray] = field(default_factory=dict)
@@ -148,8 +143,7 @@ class KeyCounts:
         self.looks += len(n)
         return at
 
-    def add_sentence(self, at: ndarray, sentence: Sentence, spans: Sequence[tuple[int, int]],
-                     text: ndarray) -> None:
+    def add_sentence(self, at: ndarray, sentence: Sentence, spans: Sequence[tuple[int, int]], text: ndarray) -> None:
         tokens = tokens_of(sentence.words, spans)
         for i, (j, name) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
             if name not in RELATIONS or j < 0:
@@ -234,9 +228,6 @@ def aligned(tokens: Sequence[str], is_text: ndarray, text: str) -> tuple[list[tu
     indices = numpy.flatnonzero(is_text)
     spans = places_of([tokens[i] for i in indices.tolist()], text)
     return None if spans is None else (spans, indices)
-
-
-PATTERNS = ("previous", "same", "first", "induction")
 
 
 def pattern_keys(pattern: str, tokens: Sequence[str], causal: bool) -> ndarray:

@@ -35,6 +35,7 @@ MAX_TEMPERATURE = 2.0
 MIN_TOP_P = 0.05
 MAX_SEED = 9999
 _FORM = re.compile(r"(\d\.?\d{0,2})-(\d\.?\d{0,2})-(\d{1,4})", re.ASCII)
+FEWEST = 2  # smallest number of keys that a layer keeps: BOS and the token itself
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,7 @@ GREEDY = Sampling()
 
 
 def nucleus(log_p: Tensor, top_p: float) -> Tensor:
-    """Returns log-probabilities (V,), set to -inf for all but the likeliest tokens that together reach `top_p`.
-
-    The token at which the sum reaches `top_p` is included. Among tokens with equal probability, the first are included.
-    """
+    """Returns log-probabilities (V,), -inf for all but the likeliest tokens whose sum is the first to reach `top_p`."""
     if top_p >= 1:
         return log_p
     ordered, order = log_p.sort(descending=True, stable=True)
@@ -115,9 +113,6 @@ def generator(*numbers: int) -> torch.Generator:
     for number in numbers:
         seed = (seed * 1_000_003 + number + 1) % (2**61 - 1)
     return torch.Generator().manual_seed(seed)
-
-
-FEWEST = 2  # smallest number of keys that a layer keeps: BOS and the token itself
 
 
 def can_decode(model: Transformer) -> bool:

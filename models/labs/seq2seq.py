@@ -17,15 +17,7 @@ from models.capabilities import GatedLogProbabilities
 from models.generate.seq2seq_decoding import write
 from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
 from models.lab import position_among
-from models.labs.trained import (
-    NO_VALUES,
-    Recorded,
-    SourceValues,
-    TrainedLab,
-    gates_of_layers,
-    source_values_of,
-    stacked,
-)
+from models.labs.trained import Recorded, SourceValues, TrainedLab, gates_of_layers, source_values_of, stacked
 from models.nets.attention.base import Intervention, Record
 from models.nets.attention.patching import each_alone
 from models.nets.config import END, START
@@ -59,7 +51,7 @@ class Seq2SeqLab(TrainedLab):
         return self.model.target_limit(self.task.target_limit)
 
     def interventions(self, plan: HeadPlan, text: int, target: int,
-                      source: SourceValues = NO_VALUES) -> dict[str, list[Intervention]] | None:
+                      source: SourceValues | None = None) -> dict[str, list[Intervention]] | None:
         """Returns block -> one Intervention per layer, or None for the empty plan; raises the errors of `check`."""
         return self.interventions_of(plan, {TEXT: text, TARGET: target}, source)
 
@@ -150,11 +142,7 @@ class Seq2SeqLab(TrainedLab):
         return self.model.logits(hidden[:, position_among(position, range(len(target)), len(target))])
 
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
-        """Runs one forward pass per plan.
-
-        A teacher-forced prompt reuses the baseline translation; otherwise the decoder generates the translation under
-        the plan.
-        """
+        """Runs a pass per plan; without a teacher-forced target the decoder generates under the plan."""
         return [self._run(prompt, plan) for plan in plans]
 
     @torch.inference_mode()

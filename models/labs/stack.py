@@ -14,15 +14,7 @@ from models.generate import decoding
 from models.generate.decoding import GREEDY, Sampling
 from models.kind import SELF, TEXT
 from models.lab import predicting_position, predicting_positions
-from models.labs.trained import (
-    NO_VALUES,
-    Recorded,
-    SourceValues,
-    TrainedLab,
-    gates_of_layers,
-    source_values_of,
-    stacked,
-)
+from models.labs.trained import Recorded, SourceValues, TrainedLab, gates_of_layers, source_values_of, stacked
 from models.nets.attention import TYPES
 from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, SelfAttention, with_baseline
 from models.nets.attention.patching import each_alone
@@ -63,7 +55,7 @@ class StackLab(TrainedLab, HasStates, Forgets):
         decoder = decoding.Decoder(self.model, 1, longest, budgets, self.interventions(plan, longest))
         return decoding.continuation(decoder, prompt.ids, self.task.labels, sampling)
 
-    def interventions(self, plan: HeadPlan, n: int, source: SourceValues = NO_VALUES) -> list[Intervention] | None:
+    def interventions(self, plan: HeadPlan, n: int, source: SourceValues | None = None) -> list[Intervention] | None:
         """Returns one Intervention per layer for n tokens, None for the empty plan; raises the errors of `check`."""
         by_kind = self.interventions_of(plan, {TEXT: n}, source)
         return None if by_kind is None else by_kind[SELF]
@@ -181,11 +173,9 @@ class StackLab(TrainedLab, HasStates, Forgets):
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:
-        """Yields the tokens of a continuation, with a full forward pass per token.
+        """Yields the tokens of a continuation; heads are patched at the prompt's positions only.
 
-        Therefore plans and the selective mask F (accumulated votes) have the same effect as in `run`.
-
-        Heads are patched at the prompt's positions only.
+        Each token needs a full pass, so that plans and the selective mask F have the same effect as in `run`.
         """
         ids = list(prompt.ids)
         source = self.source_values(prompt, plan)

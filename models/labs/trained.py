@@ -27,7 +27,6 @@ from models.tasks.base import Reader
 from models.trace import fixed
 
 SourceValues = Mapping[tuple[str, int], Values]  # (block, layer) -> its values; empty without a second prompt
-NO_VALUES: SourceValues = {}
 Recorded = tuple[Mapping[str, Sequence[int]], dict[str, list[Record]], Tensor]
 
 
@@ -85,7 +84,7 @@ class TrainedLab(Explainable):
         return self.constant_pattern(kind, layer, queries, keys, scale).numpy()
 
     def interventions_of(self, plan: HeadPlan, lengths: Mapping[str, int],
-                         source: SourceValues = NO_VALUES) -> dict[str, list[Intervention]] | None:
+                         source: SourceValues | None = None) -> dict[str, list[Intervention]] | None:
         """Returns block -> one Intervention per layer, or None for the empty plan.
 
         `lengths` counts the tokens of each sequence (TEXT, TARGET); `source` has the values for patched heads. Raises
@@ -96,7 +95,8 @@ class TrainedLab(Explainable):
         self.check(plan)
         if plan.patches and not source:
             raise ValueError(message("this computation has no second prompt for patched heads"))
-        return {kind.name: [self._intervention(plan, kind, layer, lengths, source) for layer in range(kind.layers)]
+        values = source or {}
+        return {kind.name: [self._intervention(plan, kind, layer, lengths, values) for layer in range(kind.layers)]
                 for kind in self.kinds}
 
     def _intervention(self, plan: HeadPlan, kind: Kind, layer: int, lengths: Mapping[str, int],

@@ -22,8 +22,7 @@ class Config:
     # was trained
     trained_length: int = 256
     table_std: float = 1.0  # standard deviation of the tables of the fixed random Synthesizer, which are never trained
-    # total width of all heads, for attention types with queries and keys; 0 for the model's width
-    attention_width: int = 0
+    attention_width: int = 0  # total width of all heads' queries; 0 for the model's width
 
     @property
     def inner_width(self) -> int:
@@ -45,8 +44,7 @@ class PairConfig(Config):
     """The shape of an encoder-decoder; `layers` is the number of decoder layers."""
 
     encoder_layers: int = 3  # number of encoder layers
-    # number of tokens of the longest training target, the size of the decoder's tables; 0 for trained_length
-    target_length: int = 0
+    target_length: int = 0  # tokens of the longest training target and the decoder's tables; 0 for trained_length
 
     @property
     def longest_target(self) -> int:

@@ -20,6 +20,9 @@ from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Transformer
 from models.plan import Scale
 
+ROW_SUMS = "constant_masses"  # key of the row sums in a card
+SUM_LENGTHS = (8, 16, 32, 64, 128)  # lengths at which row sums are measured; between them they are interpolated
+
 
 def seen(queries: int, keys: int, causal: bool) -> Tensor:
     """Returns a tensor (queries, keys): 1 if the key is visible to the query, else 0."""
@@ -34,20 +37,13 @@ def normalised(matrices: Tensor, causal: bool) -> Tensor:
 
 
 def cut_to(matrices: Tensor, rows: Tensor, columns: Tensor, causal: bool) -> Tensor:
-    """Returns matrices (L, H, size, size) cut to a text's positions (L, H, rows, columns), with rows that sum to 1.
-
-    A row of zeros, which no training text reached, becomes uniform over the keys visible to its query.
-    """
+    """Returns matrices (L, H, size, size) cut to a text's positions; rows sum to 1, and zeros become uniform."""
     return normalised(matrices[:, :, rows[:, None], columns], causal)
 
 
 @torch.inference_mode()
 def mean_patterns(model: Transformer, texts: Tensor) -> Tensor:
-    """Returns PAPA's constant matrices (L, H, N, N): each head's mean pattern over texts (arXiv 2211.03495, section
-    3.1).
-
-    All texts (B, N) have the same length, so every entry is a mean over all of them.
-    """
+    """Returns constant matrices (L, H, N, N): each head's mean pattern over texts (B, N) of one length."""
     layers: list[Tensor] = []
     for part in texts.split(32):
         records: list[Record] = []
@@ -80,10 +76,6 @@ def mean_pair_patterns(model: Seq2Seq, texts: Tensor, targets: Tensor) -> dict[s
     return {kind: normalised(means[kind] / counts[kind].clamp_min(1), kind == DECODER) for kind in means}
 
 
-ROW_SUMS = "constant_masses"  # key of the row sums in a card
-SUM_LENGTHS = (8, 16, 32, 64, 128)  # lengths at which row sums are measured; between them they are interpolated
-
-
 @torch.inference_mode()
 def measured_row_sums(model: Transformer, texts: Tensor) -> dict[str, Any]:
     """Returns `lengths`, and `policies`: scale policy -> mean row sum by layer, head and length, of texts (B, N)."""
@@ -102,10 +94,7 @@ def measured_row_sums(model: Transformer, texts: Tensor) -> dict[str, Any]:
 
 
 def row_sum_at(masses: Mapping[str, Any], policy: str, layer: int, n: int) -> Tensor:
-    """Returns the mean row sum (H, 1, 1) of a layer in a text of n tokens.
-
-    Between two measured lengths, the row sum is interpolated in log n; outside them, it is that of the nearest length.
-    """
+    """Returns a layer's mean row sum (H, 1, 1) at n tokens, interpolated in log n between measured lengths."""
     lengths = masses["lengths"]
     values = torch.tensor(masses["policies"][policy][layer])  # shape (H, K)
     above = next((i for i, length in enumerate(lengths) if length >= n), len(lengths) - 1)

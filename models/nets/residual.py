@@ -29,10 +29,11 @@ from models.nets.attention.dot_product import DotProduct, rotary_table, rotate
 from models.nets.attention.random import FactorizedTable, FixedTable, Table
 from models.nets.seq2seq import DecoderBlock, Seq2Seq
 from models.nets.transformer import Block, Model, Transformer
-from models.trace import fixed
+from models.trace import Arrays, fixed
 
 GUESSES = 3  # number of tokens that are shown after each layer
 HeadOutputs = Mapping[str, Sequence[Tensor]]  # block -> (H, N, D) outputs of each layer's heads, before W_O
+Name = str | tuple[str, int, int]  # `embedding`, `mlp 0`, ..., or the address (block, layer, head) of a head
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +48,12 @@ class Residuals:
 
 
 @dataclass(frozen=True, eq=False)
-class Writes:
+class Writes(Arrays):
     """The parts of the residual stream at one position; `heads` and `rest` sum to the state after the last layer."""
 
     position: int  # position in the predicting token sequence
     heads: Mapping[str, Tensor]  # block -> (L, H, C) outputs of the heads after W_O
-    # name of the part -> (C,): `embedding`, `mlp 0`, ..., and `biases` if output projections have biases
-    rest: Mapping[str, Tensor]
+    rest: Mapping[str, Tensor]  # `embedding`, `mlp 0`, ..., and `biases` if there are some -> (C,)
     gain: Tensor  # (C,) the final norm's factor with its scale held fixed: weight / RMS, or weight / standard deviation
     is_centred: bool  # True if the final norm subtracts the mean, as LayerNorm does
     shift: Tensor | None  # (C,) the bias of the final norm, or None
@@ -63,11 +63,6 @@ class Writes:
     states: Tensor  # (L + 1, C) the residual stream before the first layer and after each layer, before the final norm
     # a function of states (..., C) that returns logits (..., V), through the final norm and the unembedding
     read: Callable[[Tensor], Tensor]
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the tensors in bytes, without the parameters."""
-        return sum(part.nbytes for part in (*self.heads.values(), *self.rest.values(), self.states, self.logits))
 
     @torch.inference_mode()
     def contributions(self, token: int, scale: Writes | None = None) -> tuple[dict[str, ndarray], dict[str, float]]:
@@ -87,12 +82,6 @@ class Writes:
         return top.indices.numpy(), top.values.numpy(), chances[:, list(tokens)].numpy()
 
 
-def head_writes(attention: SelfAttention, outputs: Tensor, positions: Sequence[int]) -> Tensor:
-    """Returns what each head adds to the residual stream at P positions, (H, P, C): output times slice of W_O."""
-    slices = attention.output.weight.unflatten(1, (attention.heads, -1))  # shape (C, H, D)
-    return torch.einsum("hpd, chd -> hpc", outputs[:, list(positions)], slices)
-
-
 def layers_of(model: Model, encoder: bool = False) -> list[tuple[Block, list[tuple[str, SelfAttention]]]]:
     """Returns for each layer of a residual stream the module, and (block name, attention module) of its attention."""
     if isinstance(model, Transformer):
@@ -104,15 +93,15 @@ def layers_of(model: Model, encoder: bool = False) -> list[tuple[Block, list[tup
 
 
 def parts(model: Model, ids: Sequence[int], outputs: HeadOutputs, positions: Sequence[int],
-          encoder: bool = False) -> tuple[
-              Tensor, dict[str, list[Tensor]], list[Tensor | None]]:
+          encoder: bool = False) -> tuple[Tensor, dict[str, list[Tensor]], list[Tensor | None]]:
     """Returns what embedding (P, C), heads (H, P, C) by block and layer, and MLPs (None without one) add."""
     x = embedding = model.embedding.weight[[ids[i] for i in positions]]
     heads: dict[str, list[Tensor]] = {}
     mlps: list[Tensor | None] = []
     for layer, (block, attentions) in enumerate(layers_of(model, encoder)):
         for kind, attention in attentions:
-            written = head_writes(attention, outputs[kind][layer], positions)
+            slices = attention.output.weight.unflatten(1, (attention.heads, -1))  # shape (C, H, D)
+            written = torch.einsum("hpd, chd -> hpc", outputs[kind][layer][:, list(positions)], slices)
             heads.setdefault(kind, []).append(written)
             x = x + written.sum(0)
         mlp = block.mlp(x) if block.has_mlp else None
@@ -125,7 +114,7 @@ def residuals_of(model: Model, ids: Sequence[int], outputs: HeadOutputs, positio
     """Returns the Residuals of a pass; arguments as in `parts`."""
     embedding, heads, mlps = parts(model, ids, outputs, positions)
     states = _states(embedding, heads, mlps)
-    return Residuals(tuple(positions), torch.stack(states), lambda x: model.logits(_final(model)(x)))
+    return Residuals(tuple(positions), torch.stack(states), lambda x: model.logits(model.norm(x)))
 
 
 def writes_of(model: Model, ids: Sequence[int], outputs: Mapping[str, ndarray], position: int) -> Writes:
@@ -135,7 +124,7 @@ def writes_of(model: Model, ids: Sequence[int], outputs: Mapping[str, ndarray], 
     rest = {"embedding": embedding[0], **{f"mlp {layer}": mlp[0] for layer, mlp in enumerate(mlps) if mlp is not None}}
     of_heads = {kind: torch.stack(writes)[:, :, 0] for kind, writes in heads.items()}
     states = torch.stack(_states(embedding, heads, mlps))[:, 0]
-    x, norm = states[-1], _final(model)
+    x, norm = states[-1], model.norm
     eps = torch.finfo(x.dtype).eps if norm.eps is None else norm.eps
     scale = model.config.output_scale
     return Writes(position, of_heads, rest, norm.weight * (x.square().mean() + eps).rsqrt(), False, None,
@@ -151,16 +140,8 @@ def _states(embedding: Tensor, heads: Mapping[str, Sequence[Tensor]], mlps: Sequ
     return states
 
 
-def _final(model: Model) -> nn.RMSNorm:
-    assert isinstance(model, (Transformer, Seq2Seq))
-    return model.norm
-
-
-Name = str | tuple[str, int, int]  # `embedding`, `mlp 0`, ..., or the address (block, layer, head) of a head
-
-
 @dataclass(frozen=True, eq=False)
-class ScoreParts:
+class ScoreParts(Arrays):
     """The parts of a score in float64; each of `dimensions`, `content` + `position` and `writers` sums to `score`.
 
     For an imported model only the dimensions are known. `content` is their sum, and `position` is what the model then
@@ -168,8 +149,7 @@ class ScoreParts:
     """
 
     score: float  # the score before the selective mask F is subtracted
-    # (D/2,) contributions of the pairs of head dimensions that RoPE rotates together; (D,) without RoPE
-    dimensions: Tensor
+    dimensions: Tensor  # (D/2,) contributions of dimensions that RoPE rotates together; (D,) without RoPE
     content: float  # scaled q·k without rotation
     position: float  # the change by the rotation, which depends on the distance between query and key; 0 without RoPE
     query_names: Sequence[Name]  # names of the A parts of the query: `embedding`, (block, layer, head), `mlp 0`, ..
@@ -177,14 +157,8 @@ class ScoreParts:
     writers: Tensor  # (A, B) contributions of a part of the query (row) with a part of the key (column)
     factor: float  # factor on q·k: the scale policy's factor / sqrt(D)
     rotates: bool  # True if queries and keys are rotated by their positions (RoPE)
-    # F (accumulated votes), which selective attention subtracts from the score; 0 for other attention types
-    masking: float
+    masking: float  # F (accumulated votes), which selective attention subtracts; 0 for others
     weight: float  # weight of the key in the computed attention pattern, exp(score - masking) / Z
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        return self.dimensions.nbytes + self.writers.nbytes
 
 
 def score_parts(model: Model, rows: Mapping[str, Sequence[int]], records: Mapping[str, Sequence[Record]],

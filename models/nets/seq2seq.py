@@ -89,8 +89,7 @@ class Seq2Seq(Model):
             return [block.attention for block in self.encoder]
         return [block.attention if kind == DECODER else block.cross for block in self.decoder]
 
-    def encode(self, texts: Tensor, interventions: Interventions | None = None,
-               records: Records | None = None) -> Keys:
+    def encode(self, texts: Tensor, interventions: Interventions | None = None, records: Records | None = None) -> Keys:
         """Returns hidden states and padding as Keys of cross-attention; records as in Transformer.forward."""
         hidden = (texts == PADDING)[:, None, None]
         keys, rotary = Keys(hidden=hidden), self._rotary(texts.shape[1], texts.device)

@@ -54,6 +54,8 @@ class Block(nn.Module):
 class Model(nn.Module):
     """The base of our networks: tied embeddings; `initial_std` defaults to 1 / sqrt(number of inputs) (LeCun)."""
 
+    norm: nn.RMSNorm  # the norm before the logits
+
     def __init__(self, config: Config, initial_std: float | None = None, embedding_std: float = 0.02) -> None:
         super().__init__()
         self.config, self._initial_std, self._embedding_std = config, initial_std, embedding_std

@@ -39,6 +39,7 @@ _NUMBERS = re.compile(r"\[\n\s+([^\[\]{}\"]+?)\n\s*\]")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
 CARD_KEYS = ("name", "task", "attention", "model", "data", "training", "metric", "evaluate")
 MAY_BE_ZERO = ("attention_width", "target_length")
+FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # tensor methods that set all values
 
 
 def pack(matrices: Tensor, causal: bool) -> Tensor:
@@ -60,10 +61,7 @@ def unpack(packed: Tensor, n: int, causal: bool, is_distribution: bool) -> Tenso
 
 
 def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Returns matrices and tables as 8-bit integers, with the row's largest absolute value / 127 as scale.
-
-    Vectors are unchanged. The scale of `name` is `name.scale`.
-    """
+    """Returns matrices in 8 bits, and in `name.scale` each row's largest absolute value / 127; vectors unchanged."""
     packed = {}
     for name, tensor in weights.items():
         packed[name] = tensor.contiguous()
@@ -92,8 +90,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def build(config: Config, initial_std: float | None = None, embedding_std: float = 0.02,
-          dropout: float = 0.0) -> Model:
+def build(config: Config, initial_std: float | None = None, embedding_std: float = 0.02, dropout: float = 0.0) -> Model:
     """Returns a model of this shape with random initial weights; see Transformer and Seq2Seq."""
     if isinstance(config, PairConfig):
         return Seq2Seq(config, initial_std, embedding_std, dropout)
@@ -112,9 +109,6 @@ def write(folder: Path, model: Model, constant: Mapping[str, Tensor]) -> None:
     write_model(folder, model)
     save_file({kind.name: pack(constant[kind.name], kind.causal).half().contiguous()
                for kind in kinds_of(model.config)}, folder / "constant.safetensors")
-
-
-FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # tensor methods that set all values
 
 
 class Unfilled(TorchFunctionMode):
@@ -155,11 +149,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def read(folder: Path, limit: int, target_limit: int = 0) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:
-    """Returns model, constant matrices and card; raises the CheckpointError of read_model.
-
-    The matrices are for `limit` input tokens, and `target_limit` generated tokens of an encoder-decoder (0 for
-    `limit`).
-    """
+    """Returns model, constant matrices for these numbers of tokens (0: `limit`) and card; errors as in read_model."""
     card = read_card(folder)
     model = read_model(folder)
     constant = read_constant(folder, model.config, model.limit(limit), model.target_limit(target_limit or limit))

@@ -70,8 +70,7 @@ class AssignmentReader(Reader):
         ids, targets = [START], [-1]
         values: dict[str, int] = {}
         questions: list[int] = []
-        # the last question's answer, which becomes a token of the text if another event follows
-        answer: int | None = None
+        answer: int | None = None  # the last question's answer, a token of the text if another event follows
         omitted = read_chars = 0
         for start, event in _events(text):
             variable, value = _parse(text, start, event)
@@ -80,9 +79,8 @@ class AssignmentReader(Reader):
                 raise InputError(message("{variable} has no value yet: write {variable}=3 before",
                                          variable=variable), *_span(start, event))
             if variable not in values and len(values) == VARIABLES:
-                raise InputError(message("{variable} is one too many: at most {most} variables",
-                                         variable=variable, most=VARIABLES,
-                                         names=", ".join(values)), *_span(start, event))
+                raise InputError(message("{variable} is one too many: at most {most} variables", variable=variable,
+                                         most=VARIABLES, names=", ".join(values)), *_span(start, event))
             letter = LETTERS.index(variable)
             new += [ASK + letter] if value == "?" else [SET + letter, DIGIT + int(value)]
             if value != "?":
@@ -225,7 +223,8 @@ class Answered:
     @property
     def elsewhere(self) -> Tensor:
         """(B, N) bool, True at queries for which the event before has another variable."""
-        return self.queries & others_before(self.tokens)
+        letters = (self.tokens - SET) % 26
+        return self.queries & (functional.pad(letters, (2, -2), value=-1) != letters)
 
     def in_quarter(self, quarter: int) -> Tensor:
         """(B, N) bool, True at the queries in one quarter of the events; quarters count from 0 to 3."""
@@ -268,12 +267,6 @@ def _share(right: Tensor, among: Tensor) -> float:
     return round(float(right[among].float().mean()), 4)
 
 
-def others_before(tokens: Tensor) -> Tensor:
-    """Returns (B, N) bool at the first token of each event: True if the event before has another variable."""
-    letters = (tokens - SET) % 26
-    return functional.pad(letters, (2, -2), value=-1) != letters
-
-
 def overwrites(tokens: Tensor) -> Tensor:
     """Returns (B, N): at each query the number of assignments to its variable after the first; -1 elsewhere."""
     letters = (tokens - SET) % 26
@@ -305,34 +298,29 @@ def _parse(text: str, start: int, event: str) -> tuple[str, str]:
     first, last = _span(start, event)
     variable = text[first]
     if variable not in LETTERS:
-        raise InputError(message("{variable} is no variable: use a to z",
-                                 variable=_name(variable)), first)
+        raise InputError(message("{variable} is no variable: use a to z", variable=_name(variable)), first)
     place = _skip(text, first + 1, last)
     if place == last:
         raise InputError(message("{variable} has no value yet: write {variable}=3 or {variable}=?",
                                  variable=variable), first, last)
     if text[place] != "=":
-        what = f"{variable}{text[first + 1:place + 1].rstrip()}" if text[place] in LETTERS else _name(text[place])
-        raise InputError(message("expected = after {variable}, found {found}", variable=variable,
-                                 found=_name(text[place]))
-                         if text[place] not in LETTERS else
-                         message("“{what}” is no variable: use one letter",
-                                 what=_cut(what)), first, place + 1)
+        problem = message("expected = after {variable}, found {found}", variable=variable, found=_name(text[place]))
+        if text[place] in LETTERS:
+            what = f"{variable}{text[first + 1:place + 1].rstrip()}"
+            problem = message("“{what}” is no variable: use one letter", what=cut(what, 12))
+        raise InputError(problem, first, place + 1)
     place = _skip(text, place + 1, last)
     if place == last:
-        raise InputError(message("{variable}= has no value yet: write a digit or ?",
-                                 variable=variable), first, last)
+        raise InputError(message("{variable}= has no value yet: write a digit or ?", variable=variable), first, last)
     value = text[place]
     if value not in string.digits + "?":
-        raise InputError(message("{value} is no value: write a digit, or ? to ask",
-                                 value=_name(value)), place)
+        raise InputError(message("{value} is no value: write a digit, or ? to ask", value=_name(value)), place)
     rest = _skip(text, place + 1, last)
     if rest < last:
         number = re.match(r"\d+", text[place:last], re.ASCII)
         if number and len(number[0]) > 1:
-            raise InputError(message("{number} has more than one digit",
-                                     number=_cut(number[0])),
-                             place, place + len(number[0]))
+            raise InputError(message("{number} has more than one digit", number=cut(number[0], 12)), place,
+                             place + len(number[0]))
         raise InputError(message("a ; is missing before {found}", found=_name(text[rest])), rest)
     return variable, value
 
@@ -346,7 +334,3 @@ def _skip(text: str, place: int, last: int) -> int:
 def _name(character: str) -> str:
     return f"“{cut(character)}”" if character.isprintable() else message("the character U+{code:04X}",
                                                                          code=ord(character))
-
-
-def _cut(text: str) -> str:
-    return cut(text, 12)

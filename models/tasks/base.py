@@ -44,8 +44,7 @@ class Reader:
     trained_length: int  # largest number of tokens of a training text, BOS included
     labels: tuple[str, ...]  # the V tokens as strings, by token id
     examples: tuple[tuple[str, str], ...]  # example texts as (title, text); the first is shown in a new session
-    # the text that a link without a text opens, which stays the same when examples change; empty for the first example
-    unsaid = ""
+    unsaid = ""  # text of links without a text, the same when examples change; empty for the first example
     data: tuple[dict[str, str], ...] = ()  # the data sets of the training: dicts with name, licence, attribution
     predicts_next = True  # True if the target of a position is the token after it, False if it is the token there
     writes = False  # True if the model can continue a text
@@ -139,20 +138,13 @@ class Corpus:
         raise NotImplementedError
 
     def typical(self, count: int) -> Any:
-        """Returns ids (count, limit) of training texts, over which constant matrices are averaged.
-
-        For pairs of texts, it returns two such tensors.
-
-        The texts are as long as the longest input text, and no token is masked.
-        """
+        """Returns ids (count, limit) of unmasked training texts for constant matrices; for pairs, two tensors."""
         raise NotImplementedError
 
     def held_out_texts(self, length: int, longest: int) -> tuple[Batch, Tensor]:
-        """Returns held-out texts of `length` tokens with targets, and (B,) the index of the long text that contains
-        each.
+        """Returns held-out texts of `length` tokens with targets, and (B,) the index of each text's long text or group.
 
-        Only a task whose reader has `lengths` needs this method. If texts are drawn for each length, the index is a
-        group of texts.
+        Only a task whose reader has `lengths` needs this method.
         """
         raise TypeError(f"{self.reader.name}: it has no held-out texts of a length")
 
@@ -165,7 +157,6 @@ def evenly(count: int, wanted: int) -> Tensor:
 class Metric:
     """The scores of a model on held-out texts."""
 
-    # the corpus that contains the texts
     corpus: Any  # each metric narrows the type to its own corpus
 
     def __init__(self, corpus: Any) -> None:

@@ -25,14 +25,11 @@ from models.tasks.pairs import BEAM, PairCorpus, PairMetric, PairReader, clean, 
 from models.tasks.text_scores import bleu_of_order, rouge
 
 TOKENIZER = Path(__file__).with_name("dialogue_tokenizer.json")
-VOCABULARY = 4000
 BAR = "|"
 # tokens of profile and turns, `start` and `end` included: enough for a profile of the 95th percentile and four turns of
 # median length
 LENGTH = 96
 TARGET_LENGTH = 40  # tokens of a reply, the 99th percentile
-SHAPES = ((LENGTH, 12), (LENGTH, 20), (LENGTH, TARGET_LENGTH))
-TOKENS = 3072  # number of tokens of profiles and turns per step
 
 
 class DialogueReader(PairReader):
@@ -42,9 +39,7 @@ class DialogueReader(PairReader):
     title = N_("Small talk")
     line = N_("Replies in small talk as a person with a given profile. A language model wrote the training texts.")
     request = N_("Type a profile and turns, like I am a cook. | Hi! | Hello!")
-    only_english = True
     cuts_oldest = True
-    vocabulary = VOCABULARY
     tokenizer_file = TOKENIZER
     limit = trained_length = LENGTH
     target_limit = TARGET_LENGTH
@@ -94,8 +89,7 @@ class DialogueReader(PairReader):
 class DialogueCorpus(PairCorpus):
     """Profiles, turns and replies."""
 
-    shapes = SHAPES
-    step_tokens = TOKENS
+    shapes = ((LENGTH, 12), (LENGTH, 20), (LENGTH, TARGET_LENGTH))
 
     @override
     def pairs(self, split: str) -> list[tuple[str, str]]:
@@ -153,4 +147,4 @@ def train_tokenizer(data: Path = DATA) -> Tokenizer:
     """Trains byte-level BPE of 4,000 tokens on profiles and turns of the training split, joined by bars."""
     pairs = read_pairs(data, "train")
     profiles = dict.fromkeys(text.partition(f" {BAR} ")[0] for text, _ in pairs)
-    return train_bpe([*profiles, *(f"{BAR} {reply}" for _, reply in pairs)], VOCABULARY)
+    return train_bpe([*profiles, *(f"{BAR} {reply}" for _, reply in pairs)])

@@ -99,8 +99,7 @@ class MaskedReader(HidesWords, StoriesReader):
                 self._read_piece(piece, place, ids, targets, stops)
             place += len(piece)
         if len(ids) == 1:
-            raise InputError(message("Type a sentence, like The cat [MASK] on the mat"), 0,
-                                     len(text))
+            raise InputError(message("Type a sentence, like The cat [MASK] on the mat"), 0, len(text))
         omitted = max(0, len(ids) - limit)
         ids, targets, stops = ids[:limit], targets[:limit], stops[:limit]
         hidden = tuple(i for i, token in enumerate(ids) if token == MASK_ID)

@@ -34,6 +34,7 @@ from models.trace import Output
 
 SPECIAL = ("<|start|>", "<|end|>", "<|padding|>")
 BEAM = 4
+VOCABULARY = 4000
 
 _CHARACTERS = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‘’‚‛", "'"), "\xad": None,
                              "\u200b": None, "\u200e": None, "\u200f": None, "\ufeff": None})
@@ -42,6 +43,8 @@ _CHARACTERS = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fr
 class PairReader(Reader):
     """Reads the text of an encoder-decoder, and the text that the decoder generates."""
 
+    only_english = True
+    vocabulary = VOCABULARY
     tokenizer_file: Path  # file of the byte-level BPE tokenizer of both texts
     # largest number of tokens of a generated text, `start` or `end` included; the size of the decoder's constant
     # matrices
@@ -51,9 +54,7 @@ class PairReader(Reader):
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
         """Tokenizer of the texts; it is read from its file when it is first used."""
-        tokenizer = tokenizer_from(self.tokenizer_file)
-        tokenizer.encode_special_tokens = True  # a typed <|end|> is ordinary text
-        return tokenizer
+        return tokenizer_from(self.tokenizer_file)
 
     @functools.cached_property
     @override
@@ -113,7 +114,7 @@ class PairCorpus(Corpus):
     # (text, target) lengths in tokens, `start` and `end` included. Batches have only these shapes: a pair is padded to
     # the first shape that it fits.
     shapes: tuple[tuple[int, int], ...]
-    step_tokens: int  # number of tokens of the texts of one batch
+    step_tokens = 3072  # number of tokens of the texts of one batch
 
     def __init__(self, reader: PairReader, data: Path = DATA, cache: Path | None = None) -> None:
         super().__init__(reader, data, cache)
@@ -124,10 +125,7 @@ class PairCorpus(Corpus):
         raise NotImplementedError
 
     def batch(self, step: int, steps: int, seed: int) -> Pairs:
-        """Returns the batch of a step. The pairs are reshuffled in each epoch.
-
-        Pairs at the end of an epoch that do not fill a batch of their shape are left out of that epoch.
-        """
+        """Returns a batch; pairs are reshuffled per epoch, and those that fill no batch of their shape are left out."""
         sizes = [self.pairs_per_batch(shape) for shape in self.shapes]
         each = sum(len(bucket) // size for bucket, size in zip(self._buckets, sizes, strict=True))
         done, place = divmod(step, each)
@@ -265,12 +263,12 @@ def clean(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).translate(_CHARACTERS).split())
 
 
-def train_bpe(texts: Iterable[str], vocabulary: int) -> Tokenizer:
+def train_bpe(texts: Iterable[str]) -> Tokenizer:
     """Trains byte-level BPE on these texts; the first word of a text gets a leading space, like the others."""
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=list(SPECIAL), show_progress=False,
+    trainer = trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=list(SPECIAL), show_progress=False,
                                   initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer

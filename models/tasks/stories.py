@@ -35,8 +35,7 @@ BOS = "<|endoftext|>"  # token id 0, which starts every window and separates doc
 CONTEXT = 256  # number of tokens per window, BOS included
 TOKENS = 2048  # number of tokens per step, the same for every context length
 HELD_OUT_TOKENS = 65_536  # number of held-out tokens at each length
-# number of tokens on which each point of a learning curve is measured, half of them from each corpus
-VALIDATION_TOKENS = 16_384
+VALIDATION_TOKENS = 16_384  # tokens for each point of a learning curve, half of them from each corpus
 # characters that word processors insert -> the corresponding characters of the data
 TYPED = {**dict.fromkeys("\u00a0\u202f\u2007\u2009", " "), **dict.fromkeys("\u00ad\u200b\u2060\ufeff", ""), "…": "...",
          "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
@@ -50,6 +49,9 @@ VALIDATION_BOOKS = (  # books of three other authors, again without a sequel or 
 SOURCES = {"books": "standard_ebooks_children/books/*.txt.gz", "stories": "tinystories_excerpt/train.txt.gz"}
 EVERY_STORY = 20  # of every 20 stories of TinyStories, the first is for test and the eleventh for validation
 VALIDATION_STORY = 10
+SPLITS = (HELD_OUT_BOOKS, VALIDATION_BOOKS, EVERY_STORY, VALIDATION_STORY)
+STORY_SPLITS = {0: "test", VALIDATION_STORY: "validation"}
+BOOK_SPLITS = {**dict.fromkeys(HELD_OUT_BOOKS, "test"), **dict.fromkeys(VALIDATION_BOOKS, "validation")}
 
 
 class StoriesReader(Reader):
@@ -88,15 +90,12 @@ class StoriesReader(Reader):
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
         """Tokenizer of the texts; it is read from its file when it is first used."""
-        tokenizer = tokenizer_from(TOKENIZER)
-        tokenizer.encode_special_tokens = True  # a typed <|endoftext|> is text, not BOS
-        return tokenizer
+        return tokenizer_from(TOKENIZER)
 
     @functools.cached_property
     def typed(self) -> Tokenizer:
         """The tokenizer of input texts: characters that do not occur in the data are replaced by similar characters."""
         tokenizer = tokenizer_from(TOKENIZER)
-        tokenizer.encode_special_tokens = True
         tokenizer.normalizer = normalizers.Sequence([
             *(normalizers.Replace(typed, known) for typed, known in TYPED.items()), tokenizer.normalizer])
         return tokenizer
@@ -244,21 +243,10 @@ class StoriesMetric(Metric):
                        books=metric["perplexity_books"], stories=metric["perplexity_stories"])
 
 
-SPLITS = (HELD_OUT_BOOKS, VALIDATION_BOOKS, EVERY_STORY, VALIDATION_STORY)
-STORY_SPLITS = {0: "test", VALIDATION_STORY: "validation"}
-
-
-def book_split(title: str) -> str:
-    """Returns the part of the corpus that a book belongs to: "train", "validation" or "test"."""
-    if title in HELD_OUT_BOOKS:
-        return "test"
-    return "validation" if title in VALIDATION_BOOKS else "train"
-
-
 def read_books(data: Path, split: str) -> list[str]:
     """Returns the chapters of the books of a split: train, validation or test."""
     paths = files(data, SOURCES["books"])
-    wanted = [p for p in paths if book_split(p.name.removesuffix(".txt.gz")) == split]
+    wanted = [p for p in paths if BOOK_SPLITS.get(p.name.removesuffix(".txt.gz"), "train") == split]
     return [chapter for p in wanted for chapter in gzip.decompress(p.read_bytes()).decode().split("\n\n\n\n")]
 
 
@@ -282,8 +270,7 @@ def train_tokenizer(data: Path) -> Tokenizer:
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=[BOS], show_progress=False,
                                   initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
-    texts = [text for read in READERS.values() for split in ("train", "validation")
-             for text in read(data, split)]
+    texts = [text for read in READERS.values() for split in ("train", "validation") for text in read(data, split)]
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
@@ -291,10 +278,12 @@ def train_tokenizer(data: Path) -> Tokenizer:
 def tokenizer_from(file: Path) -> Tokenizer:
     """Loads a tokenizer of a task; raises CheckpointError."""
     try:
-        return Tokenizer.from_str(file.read_text(encoding="utf-8"))
+        tokenizer = Tokenizer.from_str(file.read_text(encoding="utf-8"))
     except Exception as error:  # the library tokenizers raises plain exceptions
         what = message("is damaged") if file.exists() else message("is missing")
         raise broken(Path(*file.parts[-3:]), what) from error
+    tokenizer.encode_special_tokens = True  # a typed <|endoftext|> or <|end|> is ordinary text
+    return tokenizer
 
 
 def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (message("start"),)) -> tuple[str, ...]:

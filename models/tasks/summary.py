@@ -20,11 +20,8 @@ from models.tasks.pairs import BEAM, PairCorpus, PairMetric, PairReader, clean, 
 from models.tasks.text_scores import rouge
 
 TOKENIZER = Path(__file__).with_name("summary_tokenizer.json")
-VOCABULARY = 4000
 LENGTH = 224  # tokens of a narrative, `start` and `end` included: the 90th percentile
 TARGET_LENGTH = 48  # tokens of a cause: the 97th percentile
-SHAPES = ((104, 32), (144, 32), (144, 48), (184, 48), (LENGTH, 32), (LENGTH, TARGET_LENGTH))
-TOKENS = 3072  # number of tokens of narratives per step
 # ROUGE-1, -2, -L of two baselines, from SOURCE.txt: the cause of the nearest training text (by TF-IDF), and a random
 # cause
 NEAREST, RANDOM = (38.0, 19.0, 32.9), (25.2, 7.9, 21.4)
@@ -37,8 +34,6 @@ class SummaryReader(PairReader):
     title = N_("Accident report to cause")
     line = N_("Names the probable cause of an aircraft accident from its report.")
     request = N_("Type an accident report, like The airplane ran out of fuel.")
-    only_english = True
-    vocabulary = VOCABULARY
     tokenizer_file = TOKENIZER
     limit = trained_length = LENGTH
     target_limit = TARGET_LENGTH
@@ -68,8 +63,7 @@ class SummaryReader(PairReader):
 class SummaryCorpus(PairCorpus):
     """Accident reports and their probable causes."""
 
-    shapes = SHAPES
-    step_tokens = TOKENS
+    shapes = ((104, 32), (144, 32), (144, 48), (184, 48), (LENGTH, 32), (LENGTH, TARGET_LENGTH))
 
     @override
     def pairs(self, split: str) -> list[tuple[str, str]]:
@@ -82,10 +76,9 @@ class SummaryMetric(PairMetric):
     def evaluate(self, model: Seq2Seq) -> dict[str, Any]:
         """Returns ROUGE over all test texts, by beam search and greedily."""
         texts, references = self.corpus.test()
+        greedy = rouge(self.translate(model, texts, 1), references)
         return {**rouge(self.translate(model, texts), references),
-                **{f"{name}_greedy": value for name, value in rouge(self.translate(model, texts, 1),
-                                                                    references).items()},
-                "beam": BEAM, "texts": len(texts)}
+                **{f"{name}_greedy": value for name, value in greedy.items()}, "beam": BEAM, "texts": len(texts)}
 
     @staticmethod
     @override
@@ -105,4 +98,4 @@ def read_pairs(data: Path, split: str) -> list[tuple[str, str]]:
 
 def train_tokenizer(data: Path = DATA) -> Tokenizer:
     """Trains byte-level BPE of 4,000 tokens on narratives and causes of the training split."""
-    return train_bpe([text for pair in read_pairs(data, "train") for text in pair], VOCABULARY)
+    return train_bpe([text for pair in read_pairs(data, "train") for text in pair])

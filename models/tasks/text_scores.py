@@ -84,10 +84,7 @@ def loss_per_byte(reader: Reader, text: str, prompt: Prompt, losses: ndarray) ->
         return float("nan")
     scored = [(place + shift, float(losses[place])) for place in range(len(prompt.ids) - shift)
               if not numpy.isnan(losses[place]) and is_text[place + shift]]
-    size = sum(len(parts[place].split()) if place in parts else _size(prompt, reader, place) for place, _ in scored)
+    size = sum(len(parts[place].split()) if place in parts else
+               len(reader.token_at(prompt, place).removeprefix("##").encode()) for place, _ in scored)
     whole = len(readable(text)[:prompt.read_chars].encode())  # SentencePiece adds a space in front of the text
     return sum(loss for _, loss in scored) / min(size, whole) if scored and whole else float("nan")
-
-
-def _size(prompt: Prompt, reader: Reader, place: int) -> int:
-    return len(reader.token_at(prompt, place).removeprefix("##").encode())

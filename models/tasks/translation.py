@@ -26,10 +26,8 @@ from models.tasks.text_scores import bleu
 
 TOKENIZER = Path(__file__).with_name("translation_tokenizer.json")
 SOURCE = "tatoeba_deu_eng/deu.txt.gz"
-VOCABULARY = 4000
 LENGTH = 64  # largest number of tokens of either side, `start` and `end` included
 LENGTHS = (12, 18, 28, LENGTH)
-TOKENS = 3072  # number of tokens of either side per step
 TEST, VALIDATION = 2000, 1000  # numbers of English sentences
 
 
@@ -40,8 +38,6 @@ class TranslationReader(PairReader):
     title = N_("English to German")
     line = N_("Translates an English sentence.")
     request = N_("Type an English sentence, like The cat is sleeping.")
-    only_english = True
-    vocabulary = VOCABULARY
     tokenizer_file = TOKENIZER
     limit = trained_length = target_limit = LENGTH
     examples = (
@@ -64,7 +60,6 @@ class TranslationCorpus(PairCorpus):
     """English and German sentences of Tatoeba."""
 
     shapes = tuple((length, length) for length in LENGTHS)
-    step_tokens = TOKENS
 
     @override
     def fit(self, ids: Sequence[int]) -> list[int] | None:
@@ -126,5 +121,4 @@ def read_pairs(data: Path) -> dict[str, list[tuple[str, str]]]:
 def train_tokenizer(data: Path = DATA) -> Tokenizer:
     """Trains byte-level BPE of 4,000 tokens on both sides of the training split."""
     pairs = read_pairs(data)["train"]
-    return train_bpe([*dict.fromkeys(text for text, _ in pairs), *dict.fromkeys(target for _, target in pairs)],
-                     VOCABULARY)
+    return train_bpe([*dict.fromkeys(text for text, _ in pairs), *dict.fromkeys(target for _, target in pairs)])

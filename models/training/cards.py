@@ -24,16 +24,8 @@ from models.nets.config import Config
 from models.nets.mean_patterns import ROW_SUMS, mean_pair_patterns, mean_patterns, measured_row_sums
 from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Block, Model, Transformer
-from models.storage.checkpoint import (
-    CHECKPOINTS,
-    CheckpointError,
-    digests,
-    read_card,
-    read_json,
-    read_model,
-    write,
-    write_json,
-)
+from models.storage import checkpoint
+from models.storage.checkpoint import CHECKPOINTS, CheckpointError, read_card, read_json, read_model, write_json
 from models.storage.datasets import add_folder_options
 from models.storage.released import parts_of
 from models.tasks.base import Pairs, Task
@@ -43,10 +35,13 @@ from models.training.recipes import RECIPES, PairRecipe, task_of
 
 MASS_TEXTS = 64  # number of training texts over which row sums are averaged
 GAU_COUNTERPART_HEADS = 8  # heads of the softmax model that has as many parameters as gated attention units of one head
+CONSTANT_TEXTS = 256  # number of training texts over which a constant matrix is averaged
+# number of training pairs for texts of at most 64 tokens, few of which have a 30th token; for longer texts there are
+# fewer pairs, with the same total number of tokens
+CONSTANT_PAIRS, PAIR_TOKENS = 4096, 64
 
 
-def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
-              metric: dict[str, Any]) -> dict[str, Any]:
+def make_card(name: str, model: Model, task: Task, folder: Path, seed: int, metric: dict[str, Any]) -> dict[str, Any]:
     """Returns the card of a model, or of a checkpoint `MODEL@STEP` of its training."""
     trained, step = parts_of(name)
     recipe, attention = RECIPES[trained], TYPES[model.config.attention]
@@ -153,12 +148,6 @@ def main() -> None:
             parser.error(str(error))
 
 
-CONSTANT_TEXTS = 256  # number of training texts over which a constant matrix is averaged
-# number of training pairs for texts of at most 64 tokens, few of which have a 30th token; for longer texts there are
-# fewer pairs, with the same total number of tokens
-CONSTANT_PAIRS, PAIR_TOKENS = 4096, 64
-
-
 def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
     """Returns attention block -> constant matrices (L, H, queries, keys), the mean patterns over training texts."""
     limit = model.limit(task.reader.limit)
@@ -171,10 +160,10 @@ def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
 
 def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:
     """Releases a trained model: computes constant matrices, writes the files, evaluates the written weights."""
-    write(target, model, constants_of(model, task))
+    checkpoint.write(target, model, constants_of(model, task))
     shipped = read_model(target)
     card = make_card(name, shipped, task, folder, seed, task.metric.evaluate(shipped))
-    write_json(target / "card.json", card | {"weights": digests(target)})
+    write_json(target / "card.json", card | {"weights": checkpoint.digests(target)})
 
 
 if __name__ == "__main__":

@@ -24,6 +24,13 @@ from models.tasks.summary import SummaryReader
 from models.tasks.translation import TranslationReader
 from models.training import sweeps
 
+# Models that are compared with each other are trained for one pass over the pairs. Three seeds of nine models take
+# eight hours on one core, and would take thirty-six hours with five passes.
+_one_pass: dict[str, Any] = {"steps": 800, "warmup": 100}
+# Steps of the short trainings with several seeds, which measure the spread over seeds. They are the same for all models
+# of a family, and fewer than in the recipes. Assignment is the exception: before 2,000 steps it is not learned at all.
+SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800, "summary": 800, "dialogue": 800}
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -38,8 +45,7 @@ class Recipe:
     muon: bool = False
     beta2: float = 0.95  # decay of AdamW's second moment
     weight_decay: float = 0.1  # weight decay of matrices; vectors, stacks and tables have none
-    # factor on the learning rate of a Synthesizer's tables, which have to change more than other weights
-    table_rate: float = 10.0
+    table_rate: float = 10.0  # factor on the rate of a Synthesizer's tables, which have to change more
     # initial_std and embedding_std: standard deviations of the initial weights, see Transformer
     initial_std: float | None = None
     embedding_std: float = 0.02
@@ -54,8 +60,7 @@ class PairRecipe(Recipe):
 
     label_smoothing: float = 0.1  # fraction of the target's probability that is spread over the vocabulary
     dropout: float = 0.0  # see Seq2Seq
-    # terms of models/nets/disagreement.py that are maximised together with the likelihood
-    disagreement: tuple[str, ...] = ()
+    disagreement: tuple[str, ...] = ()  # terms of nets/disagreement.py that are maximised too
     disagreement_weight: float = 1.0  # weight lambda of these terms; 1 in the source
 
 
@@ -66,7 +71,7 @@ def _pair_config(reader: type[PairReader]) -> PairConfig:
 
 
 # These rates are for attention types without a result in models/training/sweeps. The steps are 1.6 passes over the
-# texts for stories and for masked. With 1,200 and 900 steps, as in SHORT below, the ranking of the types still changed
+# texts for stories and for masked. With 1,200 and 900 steps, as in SHORT, the ranking of the types still changed
 # from step to step. Three settings decide whether variable assignment is learned at all. Selective attention at 24
 # events reached an accuracy of 0.66 after 4,000 steps if embeddings have initial standard deviation 0.02 instead of 1;
 # 0.64 after 3,000 steps with learning rate 2e-3 and beta2 0.95; above 0.99 after 2,000 steps with these settings.
@@ -84,9 +89,6 @@ _masked = replace(_stories, steps=2400, config=replace(
 # many more passes, and makes a step half as long again (1.8 instead of 1.2 s on one core).
 _translation = PairRecipe(_pair_config(TranslationReader),
                           steps=4000, learning_rate=4e-3, warmup=200, muon=True, initial_std=0.02, compiled=True)
-# Models that are compared with each other are trained for one pass over the pairs. Three seeds of nine models take
-# eight hours on one core, and would take thirty-six hours with five passes.
-_one_pass: dict[str, Any] = {"steps": 800, "warmup": 100}
 # 1.6 passes (summary) and 1.3 passes (dialogue) over the pairs take an hour on half a core. The learning rate is the
 # one that the sweeps of translation and dialogue chose for all their attention types; the models have the same shape.
 # They are not compiled: compilation takes a minute per shape of batches and saves only a sixth of the time of a step.
@@ -144,11 +146,6 @@ VARIANTS: dict[str, dict[str, Recipe]] = {
 }
 RECIPES = {f"{family}-{variant}": recipe for family, recipes in VARIANTS.items() for variant, recipe in recipes.items()}
 FAMILIES = {f"{family}-{variant}": family for family, recipes in VARIANTS.items() for variant in recipes}
-
-
-# Steps of the short trainings with several seeds, which measure the spread over seeds. They are the same for all models
-# of a family, and fewer than in the recipes. Assignment is the exception: before 2,000 steps it is not learned at all.
-SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800, "summary": 800, "dialogue": 800}
 
 
 def short_recipe(name: str) -> Recipe:

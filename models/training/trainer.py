@@ -132,8 +132,7 @@ def optimisers_of(model: Model, recipe: Recipe, precision: str = "float32") -> l
     # Muon (Jordan et al. 2024) with the step size of Liu et al. 2025, arXiv 2502.16982, can use AdamW's learning rates.
     matrix_steps = torch.optim.Muon([decayed], lr=recipe.learning_rate, adjust_lr_fn="match_rms_adamw") \
         if precision == "bfloat16" else Muon([decayed], lr=recipe.learning_rate)
-    return [matrix_steps,
-            torch.optim.AdamW([g for g in groups if g["params"]], **adam)]
+    return [matrix_steps, torch.optim.AdamW([g for g in groups if g["params"]], **adam)]
 
 
 @torch.inference_mode()

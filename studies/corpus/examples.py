@@ -3,7 +3,7 @@
     python -m studies.corpus.examples stories-softmax [--texts T]
 
 The texts are the beginnings of held-out texts of the model's task, evenly spread over all of them; for variable
-assignment they are drawn at random. Definitions: models/analysis/head_examples.py. Writes
+assignment they are drawn at random. Definitions: models/analysis/head_measures.py. Writes
 studies/measurements/NAME.examples.json with the texts that are an example of some head. The Lab's tool *Does
 it matter elsewhere?* shows them.
 """
@@ -14,7 +14,7 @@ import re
 import time
 from typing import Any
 
-from models.analysis.head_examples import HeadExamples, key_ids
+from models.analysis.head_measures import HeadExamples, key_ids
 from models.catalogue import names
 from models.errors import InputError
 from models.lab import Lab

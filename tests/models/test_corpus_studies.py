@@ -12,7 +12,7 @@ import torch
 
 import models
 from models.analysis.answer.head_attribution import patching_of
-from models.analysis.head_examples import KEYS, TENTHS, HeadExamples, key_ids
+from models.analysis.head_measures import KEYS, TENTHS, HeadExamples, key_ids
 from models.catalogue import names
 from models.lab import read, run, run_prompt
 from models.loading import own

@@ -17,7 +17,7 @@ from models.prompt import unix_lines
 from models.tasks import TASKS, translation
 from models.tasks.pairs import PairReader, as_batch, clean, first_of_each
 from models.tasks.text_scores import bleu
-from models.tasks.translation import LENGTH, LENGTHS, TOKENS
+from models.tasks.translation import LENGTH, LENGTHS
 
 TASK = translation.TranslationReader()
 READERS = [TASK, *(TASKS[name].build().reader for name in ("summary", "dialogue"))]
@@ -153,10 +153,11 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> translation.Translat
 
 def test_a_pass_has_few_shapes_and_every_pair_once(toy: translation.TranslationCorpus):
     """An epoch has few batch shapes and contains every pair once, except remaining pairs that do not fill a batch."""
-    whole = [len(bucket) // (TOKENS // length) for length, bucket in zip(LENGTHS, toy._buckets, strict=True)]
+    tokens = CORPUS.step_tokens
+    whole = [len(bucket) // (tokens // length) for length, bucket in zip(LENGTHS, toy._buckets, strict=True)]
     batches = [toy.batch(step, 100, seed=3) for step in range(sum(whole))]
     assert {(batch.tokens.shape, batch.texts.shape) for batch in batches} <= \
-        {((TOKENS // length, length),) * 2 for length in LENGTHS}
+        {((tokens // length, length),) * 2 for length in LENGTHS}
     rows = [tuple(row) for batch in batches for row in torch.cat((batch.texts, batch.targets), 1).tolist()]
     assert len(rows) == len(set(rows)) > 300
     second = [toy.batch(step, 100, seed=3) for step in range(sum(whole), 2 * sum(whole))]

@@ -30,11 +30,11 @@ from models.lab import Lab, read
 from models.messages import cut, message
 from models.plan import OUTPUT, Address, HeadPlan
 from models.prompt import Prompt, TargetPrompt
-from models.trace import fixed
+from models.trace import Arrays, fixed
 
 
 @dataclass(frozen=True, eq=False)
-class HeadAttribution:
+class HeadAttribution(Arrays):
     """A logit, or the difference of two logits, as a sum: `heads` and `rest` sum to `total`. Arrays are read-only.
 
     Attributes:
@@ -51,11 +51,6 @@ class HeadAttribution:
     token: int
     against: int | None
     position: int
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        return sum(values.nbytes for values in self.heads.values())
 
 
 def head_attribution(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), token: str | int | None = None,
@@ -116,16 +111,14 @@ def token_id(lab: Lab, token: str | int, logits: torch.Tensor | None = None) -> 
     other = f" {token}" if f" {token}" in labels else token.strip() if token.strip() in labels else ""
     if other:
         raise InputError(message("“{token}” is no token; “{other}” is", token=cut(token), other=other))
-    raise InputError(message("“{token}” is no token: choose one, with its space before",
-                             token=cut(token)))
+    raise InputError(message("“{token}” is no token: choose one, with its space before", token=cut(token)))
 
 
 @dataclass(frozen=True, eq=False)
-class HeadPatching:
+class HeadPatching(Arrays):
     """The effect of patching each head alone. Arrays are read-only."""
 
-    # block -> (L, H) float64, fraction of the difference that patching the head restores
-    restored: Mapping[str, ndarray]
+    restored: Mapping[str, ndarray]  # block -> (L, H) float64, restored fraction of the difference
     difference: Mapping[str, ndarray]  # block -> (L, H) the logit difference with the head patched
     # before and source: the logit differences of the first and of the second prompt, without patches
     before: float
@@ -134,11 +127,6 @@ class HeadPatching:
     token: int
     against: int
     position: int  # the position whose logits are compared
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        return sum(values.nbytes for by_block in (self.restored, self.difference) for values in by_block.values())
 
     @property
     def ranked(self) -> list[tuple[Address, float]]:
@@ -167,8 +155,7 @@ def patching_of(lab: Lab, prompt: Prompt, what: str = OUTPUT, token: str | int |
     first = int(after.argmax()) if token is None else token_id(lab, token, after)
     second = int(before.argmax()) if against is None else token_id(lab, against, before)
     if first == second:
-        raise InputError(message("both prompts have the answer “{token}”: change one",
-                                 token=lab.task.labels[first]))
+        raise InputError(message("both prompts have the answer “{token}”: change one", token=lab.task.labels[first]))
     differences = (logits[1:, first] - logits[1:, second]).double()
     old, new = (float(scores[first] - scores[second]) for scores in (before, after))
     kinds = dict(zip([kind.name for kind in lab.kinds],

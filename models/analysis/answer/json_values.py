@@ -5,7 +5,7 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
-from models.trace import Output, PassResult, divergence
+from models.trace import PassResult, divergence
 
 DIGITS = 7  # decimals in JSON and significant digits in CSV; float32 has no more
 MOST = 10  # number of tokens per prediction
@@ -35,9 +35,5 @@ def number(value: float) -> float | None:
 
 def _outcome(result: PassResult) -> dict[str, Any]:
     return {"loss": number(result.loss), "losses": numbers(result.losses),
-            "predictions": [_prediction(output) for output in result.outputs]}
-
-
-def _prediction(output: Output) -> list[dict[str, Any]]:
-    """Returns the MOST most probable tokens."""
-    return [{"label": output.names[i], "probability": number(output.distribution[i])} for i in output.top(MOST)]
+            "predictions": [[{"label": output.names[i], "probability": number(output.distribution[i])}
+                             for i in output.top(MOST)] for output in result.outputs]}

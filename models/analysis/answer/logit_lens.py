@@ -16,13 +16,13 @@ from models.capabilities import Explainable
 from models.lab import Lab, read
 from models.plan import HeadPlan
 from models.prompt import Prompt
-from models.trace import fixed
+from models.trace import Arrays, fixed
 
 MOST_LOGITS = 8 * 2**20  # largest number of logits computed at once: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
-class LogitLens:
+class LogitLens(Arrays):
     """Predictions by layer; L layers, P positions, the k most probable tokens. Arrays are read-only.
 
     Attributes:
@@ -43,11 +43,6 @@ class LogitLens:
     final: ndarray
     first: ndarray
     tokens: tuple[str, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """The memory of the arrays in bytes, without the labels, which belong to the tokenizer."""
-        return sum(array.nbytes for array in (self.probabilities, self.ids, self.labels, self.final))
 
 
 def logit_lens(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), k: int = 5, source: str | None = None) -> LogitLens:

@@ -22,10 +22,10 @@ from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import passes, writing
 from models.labs.foreign.running.attention import ForwardPass, LayerRecord, Sink, during
 from models.labs.foreign.running.passes import FullRecorder, ThumbnailRecorder
-from models.labs.foreign.running.positions import Answer, BodyOutput, at_positions
+from models.labs.foreign.running.positions import BodyOutput, at_positions
 from models.nets.attention.base import NO_INTERVENTION, Intervention
 from models.plan import PATTERN, HeadPlan
-from models.prompt import Prompt, TargetPrompt
+from models.prompt import Prompt
 from models.trace import Layer, Sketch, Trace, fixed
 
 _numbers = itertools.count(1)
@@ -96,9 +96,7 @@ class ForeignLab(Answering, HasStates, ReadsPictures):
         return self.task.read_picture(data)
 
     def anchored(self, prompt: Prompt) -> Prompt:
-        if not isinstance(self.task, Seq2SeqReader) or isinstance(prompt, TargetPrompt):
-            return prompt
-        return writing.with_target(self, prompt)
+        return writing.with_target(self, prompt) if isinstance(self.task, Seq2SeqReader) else prompt
 
     def forced(self, prompt: Prompt, target: str) -> Prompt:
         if not (isinstance(self.task, Seq2SeqReader) and target.strip()):
@@ -160,18 +158,17 @@ class ForeignLab(Answering, HasStates, ReadsPictures):
 
     def _trace(self, prompt: Prompt, plan: HeadPlan) -> Trace:
         sink = FullRecorder(self.kinds, any(state.constant or state.patch == PATTERN for state in plan.heads.values()))
-        answer, rows, written = self._pass(prompt, plan, sink)
-        return Trace(**_shared_fields(answer, rows, prompt, written), norms=sink.of("norms"), scores=sink.of("scores"),
-                     live=sink.of("live"), weights=sink.of("weights"), mask=None)
+        fields = self._pass(prompt, plan, sink)
+        return Trace(**fields, norms=sink.of("norms"), scores=sink.of("scores"), live=sink.of("live"),
+                     weights=sink.of("weights"), mask=None)
 
     def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
         """Returns the result of `run` without full maps: at most one layer's maps are in memory at any time."""
         sketches = []
         for plan in plans:
             sink = ThumbnailRecorder(self.kinds)
-            answer, rows, written = self._pass(prompt, plan, sink)
-            sketches.append(Sketch(**_shared_fields(answer, rows, prompt, written), norms=sink.norms,
-                                   thumbnails=sink.thumbnails, sizes=sink.sizes))
+            sketches.append(Sketch(**self._pass(prompt, plan, sink), norms=sink.norms, thumbnails=sink.thumbnails,
+                                   sizes=sink.sizes))
         return sketches
 
     def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
@@ -194,14 +191,16 @@ class ForeignLab(Answering, HasStates, ReadsPictures):
         self._pass(prompt, plan, sink)
 
     @torch.inference_mode()
-    def _pass(self, prompt: Prompt, plan: HeadPlan,
-              sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
-        """Runs one recorded pass. Returns the model's answer, the token sequences, and the generated text."""
+    def _pass(self, prompt: Prompt, plan: HeadPlan, sink: Sink) -> dict[str, Any]:
+        """Runs one recorded pass; returns the fields that a Trace and a Sketch share, without the norms."""
         self.check(plan)
-        if not isinstance(self.task, Seq2SeqReader):
-            result = self.result(self.task.inputs(prompt), prompt, plan, sink)
-            return self.task.answer(prompt, result), self.task.rows(prompt, ()), ""
-        return writing.run_with_target(self, self.task, prompt, plan, sink)
+        if isinstance(self.task, Seq2SeqReader):
+            answer, rows, written = writing.run_with_target(self, self.task, prompt, plan, sink)
+        else:
+            answer = self.task.answer(prompt, self.result(self.task.inputs(prompt), prompt, plan, sink))
+            rows, written = self.task.rows(prompt, ()), ""
+        return {"rows": rows, "outputs": answer.outputs, "losses": answer.losses, "prompt": prompt,
+                "vectors": answer.vectors, "written": written}
 
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
@@ -215,10 +214,3 @@ class ForeignLab(Answering, HasStates, ReadsPictures):
         else:
             return
         yield from writing.as_text(self.task, steps)
-
-
-def _shared_fields(answer: Answer, rows: Mapping[str, tuple[str, ...]], prompt: Prompt,
-                   written: str | None) -> dict[str, Any]:
-    """Returns the fields that a Trace and a Sketch share, without the norms."""
-    return {"rows": rows, "outputs": answer.outputs, "losses": answer.losses, "prompt": prompt,
-            "vectors": answer.vectors, "written": written}

@@ -1,7 +1,6 @@
 """Writes a model under a plan of gates to a folder, in the format of transformers' save_pretrained.
 
-    folding.py     multiplies the gates of an imported model into W_O
-    cutting.py     removes the pruned heads of an imported model, if its architecture allows it
+    folding.py     multiplies the gates of an imported model into W_O, and removes pruned heads
     own_model.py   saves one of our models in an architecture of transformers that computes exactly the same
 
 transformers is imported only when a model is saved.
@@ -56,10 +55,7 @@ def save_pretrained(lab: Lab, folder: str | Path, plan: HeadPlan = HeadPlan()) -
 
 
 def check(lab: Lab, plan: HeadPlan) -> None:
-    """Raises StructureError if the model under the plan cannot be saved.
-
-    An imported model runs once on a short input for this check.
-    """
+    """Raises StructureError if the model cannot be saved; an imported model runs once on a short input."""
     check_plan(lab, plan)
     extras.need("hf")
     from models.labs.trained import TrainedLab

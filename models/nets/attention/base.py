@@ -32,20 +32,13 @@ Rotary = tuple[Tensor, Tensor] | None  # rotations of the queries' positions; No
 
 @dataclass(frozen=True)
 class Intervention:
-    """The interventions on one layer, as tensors.
+    """The interventions on one layer, as tensors; with_baseline adds a first dimension to all but `constant`."""
 
-    For a batch of two passes, the first of which is the baseline, all tensors but `constant` have a first dimension B;
-    see with_baseline.
-    """
-
-    # (H, 1, 1) bool, True for heads whose pattern is replaced; None if there are none
-    is_constant: Tensor | None = None
+    is_constant: Tensor | None = None  # (H, 1, 1) bool, heads whose pattern is replaced; or None
     constant: Tensor | None = None  # (H, N, M) constant patterns, which replace the computed patterns of these heads
     gate: Tensor | None = None  # (H, 1, 1) factor on each head's output, 0 to 1; None if all are 1
-    # (1 or H, N or 1, 1), factor on q·k / sqrt(D) in place of the attention type's trained factor; or None
-    factor: Tensor | None = None
-    # (H, 1, 1) fraction of the constant pattern in each head's pattern, 0 to 1; replaces `is_constant`; or None
-    share: Tensor | None = None
+    factor: Tensor | None = None  # (1 or H, N or 1, 1), factor on q·k / sqrt(D), not the trained one; or None
+    share: Tensor | None = None  # (H, 1, 1) fraction of the constant pattern, 0 to 1, if not `is_constant`; or None
     patch: Patch | None = None  # values of a second prompt, which patched heads take; None without patches
 
 
@@ -53,8 +46,7 @@ class Intervention:
 class Record:
     """The values of one layer in one forward pass."""
 
-    # (B, H, N, M) scores before normalisation: scaled and masked (-inf), before the mask F is subtracted
-    scores: Tensor
+    scores: Tensor  # (B, H, N, M) before normalisation: scaled, masked (-inf), before the mask F is subtracted
     mask: Tensor | None  # (B, N, M) selective mask F (accumulated votes); None for other attention types
     live: Tensor  # (B, H, N, M) attention patterns as the model computes them, before the plan
     weights: Tensor  # (B, H, N, M) attention patterns after the plan
@@ -76,10 +68,8 @@ class Keys:
     # (B, M, C) hidden states from which keys and values are computed; None if they are computed from x, as the queries
     # are
     memory: Tensor | None = None
-    # (B, 1, 1, M) bool, True for keys that no query sees, such as padding; None if all are visible
-    hidden: Tensor | None = None
-    # position of the first query in its text. With `cache`, earlier calls read the positions before `first`.
-    first: int = 0
+    hidden: Tensor | None = None  # (B, 1, 1, M) bool, keys that no query sees, such as padding; or None
+    first: int = 0  # position of the first query in its text; `cache` has the positions before it
     cache: Cache | None = None  # keys and values of earlier calls, to which this call adds new ones; None for no cache
 
     def computed(self, name: str, make: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
@@ -142,18 +132,12 @@ def gated(outputs: Tensor, intervention: Intervention) -> Tensor:
 
 
 def fresh(shape: tuple[int, ...], std: float) -> Tensor:
-    """Returns a tensor of normal random numbers with mean 0 and standard deviation `std`.
-
-    torch.randn on the meta device (models/storage/checkpoint.py builds models there) imports torch's compiler and
-    sympy, which takes 66 MB and a second.
-    """
+    """Returns normal random numbers; torch.randn on the meta device would import torch's compiler (66 MB, 1 s)."""
     return torch.empty(shape).normal_(std=std)
 
 
 def causal_mask(n: int, device: torch.device | None = None, first: int = 0) -> Tensor:
-    """Returns (N, first + N) bool, True for the keys that are masked for a query, because they are at later positions.
-
-    The N queries are at the positions from `first` on.
+    """Returns (N, first + N) bool, True for the keys that are later than a query; queries begin at position `first`.
 
     Under torch.compile the mask is recomputed for every score. With 64-bit positions, as in `triu`, the softmax over
     256 tokens takes 1.8 times as long as with these 32-bit positions, and a training step 1.2 times.
@@ -174,8 +158,7 @@ class Source(nn.Module):
     source; training gives them a separate learning rate.
     """
 
-    # True for a source with tables of trained_length positions, which has no scores for longer texts
-    is_limited = False
+    is_limited = False  # True for tables of trained_length positions, without scores for longer texts
 
     def __init__(self, config: Config) -> None:
         super().__init__()

@@ -108,10 +108,7 @@ class GauRelu2Mixed(GauRelu2):
 
 
 class GauRelu2Learned(GauRelu2):
-    """Relu² with a divisor that is a parameter of the layer, initially the trained length.
-
-    The scales of q and k could learn the same factor. This type is ours and was not published.
-    """
+    """Relu² with a learned divisor, at first the trained length; ours and unpublished. q and k could learn it too."""
 
     title = N_("Gated attention unit, relu²/c")
     label, colour, dash = N_("GAU relu²/c"), 1, 4

@@ -27,8 +27,7 @@ class Patch:
     """The patches of one layer."""
 
     values: Values  # values of the second prompt
-    # (H, 1, 1) or (B, H, 1, 1) bool, True for heads whose output is replaced; None if there are none
-    of_output: Tensor | None = None
+    of_output: Tensor | None = None  # (H, 1, 1) or (B, H, 1, 1) bool, heads whose output is replaced
     of_pattern: Tensor | None = None  # the same for the attention pattern
 
     def pattern(self, weights: Tensor) -> Tensor:
@@ -55,10 +54,7 @@ def patch_of(patches: Sequence[str], values: Values) -> Patch | None:
 
 def each_alone(addresses: Sequence[Address | None], values: Mapping[tuple[str, int], Values],
                what: str) -> dict[tuple[str, int], Patch]:
-    """Returns (block, layer) -> Patch of a batch in which each row patches one head, or no head for a None address.
-
-    The masks are (B, H, 1, 1). Layers without a head in `addresses` are left out.
-    """
+    """Returns (block, layer) -> Patch with masks (B, H, 1, 1): each row patches one head, or none for None."""
     patches = {}
     for kind, layer in {address[:2] for address in addresses if address}:
         of = values[kind, layer]

@@ -5,9 +5,15 @@ longest text that pages show. The long text reveals attention windows, tables th
 apply from some length on. For the short text, the maps of each layer are compared. For the long text, the last hidden
 states are compared, which depend on every layer. At the end, the model runs on the short text once more, and the maps
 must be the same bit for bit.
+
+A module with a state from earlier texts is isolated: each of its calls runs on a copy of the module. For example, the
+rotary tables of dynamic NTK and LongRoPE depend on the longest text so far. Without the copy, the same link could show
+different maps later, and the threads of two visitors would interfere with each other.
 """
 
 import contextlib
+import copy
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,18 +26,61 @@ from models.kind import Kind
 from models.labs.foreign.reading.readers import CausalReader, MaskedReader, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.refusals import ForeignError, refuse, version, why
-from models.labs.foreign.running import interception, positions, stateless
+from models.labs.foreign.running import interception, positions
 from models.labs.foreign.running.adapters import adapt, reports_windows
-from models.labs.foreign.running.attention import ALSO_EAGER, NAME, ForwardPass, LayerRecord, during
+from models.labs.foreign.running.attention import ALSO_EAGER, NAME, ORIGINAL, ForwardPass, LayerRecord, during
 from models.labs.foreign.running.writing import MAX_WRITTEN
 from models.messages import N_
 from models.nets.attention.base import NO_INTERVENTION
 
+# The last name marks a model whose hooks for hidden states are installed; without the mark transformers installs them
+# again.
+_KEPT = ("_buffers", "_modules", "_parameters", "_non_persistent_buffers_set", "_output_capturing_hooks_installed")
 SHORT, SHORT_TARGET = 7, 4  # numbers of tokens of the short text and of its decoder tokens
 SINKS = N_("Softmax with a sink"), "A = softmax([q kᵀ · scale + bias, sink]) without the sink's column"
 TOLERANCE = 1e-4  # tolerance relative to the largest value
 EAGER = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions",
          "self": "attentions"}  # block -> name in transformers' outputs
+
+
+def restore(before: Mapping[nn.Module, tuple[dict[str, Tensor | None], dict[str, Any]]]) -> list[nn.Module]:
+    """Restores the buffers and attributes of modules, and returns the changed modules."""
+    changed = []
+    for module, (buffers, attributes) in before.items():
+        now = _attributes(module)
+        if _same_buffers(buffers, module._buffers) and now.keys() == attributes.keys() and all(
+                now[name] is attributes[name] for name in now):
+            continue
+        changed.append(module)
+        for name in now.keys() - attributes.keys():
+            del module.__dict__[name]
+        module.__dict__.update(attributes)
+        module._buffers.clear()
+        module._buffers.update(buffers)
+    return changed
+
+
+def _forward_of_copy(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    """Runs a module on a copy of its buffers and attributes; parameters are shared."""
+    fresh = copy.copy(module)
+    fresh.__dict__.pop("forward", None)
+    fresh.__dict__[ORIGINAL] = module
+    fresh.__dict__["_buffers"] = _buffers(module)
+    return type(fresh).forward(fresh, *args, **kwargs)
+
+
+def _buffers(module: nn.Module) -> dict[str, Tensor | None]:
+    return {name: None if buffer is None else buffer.clone() for name, buffer in module._buffers.items()}
+
+
+def _attributes(module: nn.Module) -> dict[str, Any]:
+    return {name: value for name, value in vars(module).items() if name not in _KEPT}
+
+
+def _same_buffers(old: dict[str, Tensor | None], new: dict[str, Tensor | None]) -> bool:
+    return old.keys() == new.keys() and all(
+        old[name] is new[name] or (isinstance(a := old[name], Tensor) and isinstance(b := new[name], Tensor)
+                                   and torch.equal(a, b)) for name in old)
 
 
 class SeesFutureError(ForeignError):
@@ -57,13 +106,14 @@ def compare(model: Any, reader: TextReader,
     _check_parameters(model)
     kind = reader.config.model_type
     short, long = probe(reader, SHORT, SHORT_TARGET), longest_probe(reader)
-    before = stateless.snapshot(model)
+    before = {module: (_buffers(module), _attributes(module)) for module in model.modules()}
     try:
         expected = model(**short.inputs, output_attentions=True)
         expected_long = None if long is None else answer_of(model.base_model(**long.inputs))
     except Exception as error:  # an unusual config can raise any exception here
         raise refuse("does not run", version=version(), why=why(error)) from error
-    stateless.isolate(stateless.restore(before))
+    for module in restore(before):
+        module.forward = functools.partial(_forward_of_copy, module)
     if answer_of(expected).isnan().any() or not answer_of(expected).isfinite().any(-1).all():
         raise refuse("computes no numbers")
     try:

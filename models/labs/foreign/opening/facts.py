@@ -34,8 +34,7 @@ NO_SOFTMAX = {"conv", "linear_attention", "mlp", "moe"}  # layer types of hybrid
 # names that configs of different architectures use for the same number
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 HEAD_COUNTS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
-POSITIONS = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len",
-             "max_encoder_position_embeddings")
+POSITIONS = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len", "max_encoder_position_embeddings")
 
 TRAITS = Traits(N_("Softmax, in the variant of this model"), "A = softmax(q kᵀ · scale + bias)", policies=("trained",
                                                                                                            "logn"))

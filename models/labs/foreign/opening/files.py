@@ -17,11 +17,19 @@ from typing import Any
 from models.labs.foreign.refusals import ForeignError, refuse
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
-# endings of files that contain a vocabulary
-VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")
+VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")  # endings of vocabulary files
 MOST_HEADER = 100_000_000  # largest number of bytes of a safetensors header, as the format defines it
 MOST_TEXT = 100_000_000  # bytes of the largest JSON file whose encoding is changed
 SPARE_TOKENS = 1_000  # a tokenizer may have at most this many tokens more than twice the rows of the model's embedding
+MOST_LAYERS = 1_000
+MOST_PARTS = 4_096  # largest number of heads or experts per layer
+MOST_EXPERTS = 20_000  # largest number of experts of all layers; DeepSeek-V3 has 15,616
+MOST_PATCHES = 2_048  # largest number of patches of a picture; DINOv2 has 1,369
+DEPTH = 100  # largest depth of nested objects and lists
+_LAYERS = re.compile(r"layer|block|stage|depth")
+_PARTS = re.compile(r"head|expert")
+# ends of the names of fields whose numbers are sizes, not counts of parts
+_NO_COUNT = re.compile(r"(size|dim|dims|id|ids|rank|freq|period|step|offset|width)$")
 
 
 def check_folder(folder: Path, root: Path) -> None:
@@ -45,18 +53,18 @@ def check_folder(folder: Path, root: Path) -> None:
             raise refuse("no file", file=path.name)
     if (folder / "adapter_config.json").exists():
         raise refuse("adapter")
-    _check_weights(folder, [path.name for path in files])
+    names = {path.name for path in files}
+    if missing := sorted(set(checked_weights([*names], lambda name: _json(folder / name))) - names):
+        raise refuse("file missing", file=missing[0])
     _check_tokenizer(folder, inside)
 
 
-def _check_weights(folder: Path, names: list[str]) -> None:
-    weights = weight_files(names, lambda name: _json(folder / name))
+def checked_weights(names: list[str], read: Any) -> list[str]:
+    """Returns the result of `weight_files`; raises ForeignError if it is empty."""
+    weights = weight_files(names, read)
     if not weights:
-        if any(name.endswith(PICKLES) for name in names):
-            raise refuse("pickle")
-        raise refuse("no weights")
-    if missing := sorted(set(weights) - set(names)):
-        raise refuse("file missing", file=missing[0])
+        raise refuse("pickle" if any(name.endswith(PICKLES) for name in names) else "no weights")
+    return weights
 
 
 def weight_files(names: list[str], read: Any) -> list[str]:
@@ -168,18 +176,6 @@ def in_utf8(folder: Path) -> Iterator[Path]:
 def _encoding(path: Path) -> str:
     with path.open("rb") as file:
         return json.detect_encoding(file.read(4))
-
-
-MOST_LAYERS = 1_000
-MOST_PARTS = 4_096  # largest number of heads or experts per layer
-MOST_EXPERTS = 20_000  # largest number of experts of all layers; DeepSeek-V3 has 15,616
-MOST_PATCHES = 2_048  # largest number of patches of a picture; DINOv2 has 1,369
-DEPTH = 100  # largest depth of nested objects and lists
-
-_LAYERS = re.compile(r"layer|block|stage|depth")
-_PARTS = re.compile(r"head|expert")
-# ends of the names of fields whose numbers are sizes, not counts of parts
-_NO_COUNT = re.compile(r"(size|dim|dims|id|ids|rank|freq|period|step|offset|width)$")
 
 
 def check_numbers(config: Any) -> None:

@@ -28,6 +28,11 @@ from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.refusals import ForeignError, refuse, why
 
 Pruned = Mapping[int, frozenset[int]]  # layer -> heads that were cut
+HARMLESS = ("pooler", "position_ids", "token_type_ids")  # parameters that a file may lack: nothing shown needs them
+# parameters that a file may hold without a use: tables that transformers computes, and poolers
+NEEDLESS = re.compile(r"(position_ids|inv_freq|masked_bias|attn\.bias|attention\.bias)$|pooler|relative_position_index")
+HEADS = ("lm_head", "embed_out", "cls.predictions", "output.weight")  # names of the weights of a language-model head
+_opening = threading.Lock()  # a lock, because transformers replaces functions of torch while it builds a model
 
 
 def pruned_heads(folder: Path, layers: int, heads: int) -> Pruned:
@@ -78,15 +83,6 @@ def _filled(tensor: Tensor, shape: torch.Size, cut: frozenset[int], heads: int, 
     return tensor
 
 
-# parts of parameter names that a file may lack, because nothing that is shown depends on them
-HARMLESS = ("pooler", "position_ids", "token_type_ids")
-# parameters that a file may hold without a use: tables that transformers computes, and poolers
-NEEDLESS = re.compile(r"(position_ids|inv_freq|masked_bias|attn\.bias|attention\.bias)$|pooler|relative_position_index")
-HEADS = ("lm_head", "embed_out", "cls.predictions", "output.weight")  # names of the weights of a language-model head
-
-_opening = threading.Lock()  # a lock, because transformers replaces functions of torch while it builds a model
-
-
 def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab:
     """Opens the model in a folder."""
     check_folder(folder, root or folder)
@@ -97,8 +93,7 @@ def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab
         try:
             return _opened(name, folder, reader)
         except (_NoHeadError, SeesFutureError):
-            return _opened(name, folder, TextReader(name, folder, reader.config, reader.longest,
-                                                    reader.trained_length))
+            return _opened(name, folder, TextReader(name, folder, reader.config, reader.longest, reader.trained_length))
 
 
 class _NoHeadError(Exception):

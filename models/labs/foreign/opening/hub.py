@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import CancelledError
-from models.labs.foreign.opening.files import PICKLES, weight_files
+from models.labs.foreign.opening.files import checked_weights, weight_files
 from models.labs.foreign.refusals import REFUSALS, ForeignError, refuse, sentence
 from models.messages import cut
 
@@ -113,10 +113,7 @@ def unquoted(text: str) -> str:
 
 
 def repo_of(name: str) -> str:
-    """Returns the id ORG/NAME from `hf:ORG/NAME` or a page of the Hub or its mirror; raises ForeignError for others.
-
-    A tag, a branch or a commit follows as ORG/NAME@REVISION, unless it is main.
-    """
+    """Returns ORG/NAME or ORG/NAME@REVISION from `hf:` or a page of the Hub or a mirror; raises ForeignError."""
     around = _AROUND.sub("", _AROUND.sub("", _AROUND.sub("", unquoted(name))))
     repo, _, revision = _PAGE.sub(r"@\1", around).partition("@")
     if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo or not _REVISION.fullmatch(revision):
@@ -138,10 +135,7 @@ def estimate(name: str) -> Estimate:
         if "config.json" not in sizes:
             raise refuse("no config")
         config = _fetched(repo, "config.json", info.sha)
-        weights = weight_files(list(sizes), lambda file: _fetched(repo, file, info.sha))
-    if not weights:  # the same check as in files.py, before the files are downloaded
-        pickled = any(file.endswith(PICKLES) for file in sizes)
-        raise refuse("pickle" if pickled else "no weights")
+        weights = checked_weights(list(sizes), lambda file: _fetched(repo, file, info.sha))
     wanted = [file for file in (*TEXTS, "model.safetensors.index.json", *weights) if file in sizes]
     result = Estimate(repo, info.sha or "main", tuple((file, sizes[file]) for file in wanted),
                       _memory(info, config, sum(sizes.get(file, 0) for file in weights)))
@@ -253,26 +247,17 @@ def _with_messages(repo: str) -> Iterator[None]:
         yield
     except (ForeignError, CancelledError):
         raise
-    except errors.GatedRepoError as error:
-        raise refuse("gated", repo=repo) from error
-    except errors.RepositoryNotFoundError as error:
-        raise refuse("no repository", repo=repo) from error
-    except errors.RevisionNotFoundError as error:
-        raise refuse("no revision", repo=repo) from error
-    except errors.EntryNotFoundError as error:
-        if isinstance(error, errors.LocalEntryNotFoundError):
-            raise UnreachableError(repo) from error
-        raise refuse("hub file missing", repo=repo) from error
-    except (errors.HFValidationError, ValueError) as error:
+    except Exception as error:
         is_page = str(getattr(error, "doc", "")).lstrip().startswith("<")  # the text that is no JSON
-        raise refuse("hub page" if is_page else "hub damaged", repo=repo) from error
-    except errors.HfHubHTTPError as error:
-        status = getattr(error.response, "status_code", None)
-        if status in (401, 403):
-            raise refuse("no repository", repo=repo) from error
-        raise refuse("hub error") from error
-    except Exception as error:  # every library raises its own network errors
-        raise UnreachableError(repo) from error
+        is_closed = getattr(getattr(error, "response", None), "status_code", None) in (401, 403)
+        causes = ((errors.GatedRepoError, "gated"), (errors.RepositoryNotFoundError, "no repository"),
+                  (errors.RevisionNotFoundError, "no revision"), (errors.LocalEntryNotFoundError, ""),
+                  (errors.EntryNotFoundError, "hub file missing"),
+                  (ValueError, "hub page" if is_page else "hub damaged"),
+                  (errors.HfHubHTTPError, "no repository" if is_closed else "hub error"))
+        cause = next((cause for kind, cause in causes if isinstance(error, kind)), "")
+        # every library raises its own network errors
+        raise (refuse(cause, repo=repo) if cause else UnreachableError(repo)) from error
 
 
 class UnreachableError(ForeignError):

@@ -52,8 +52,7 @@ class Languages:
 class Choice:
     """The languages that are selected at the start of a text."""
 
-    # token ids of the source and target language; None if the text does not select the language
-    source: int | None = None
+    source: int | None = None  # token ids of source and target; None if the text does not select the language
     target: int | None = None
     start: int = 0  # index of the first character after the language codes
 

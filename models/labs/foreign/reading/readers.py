@@ -100,9 +100,8 @@ class TextReader(Reader):
             if encoded.ids[i] >= self.vocabulary:
                 start, stop = encoded.starts[i], encoded.stops[i]
                 raise InputError(message("“{word}” is token {id}, the model has {rows} embeddings: remove the word",
-                                         word=encoded.text[start:stop],
-                                         id=encoded.ids[i],
-                                         rows=self.vocabulary), start, max(stop, start + 1))
+                                         word=encoded.text[start:stop], id=encoded.ids[i], rows=self.vocabulary),
+                                 start, max(stop, start + 1))
 
     def _tokens(self, encoded: Encoded, kept: Sequence[int]) -> tuple[str, ...]:
         """Returns the kept tokens as strings; a ▁ that the visitor typed stays, although it means a space otherwise."""
@@ -289,16 +288,11 @@ class Seq2SeqReader(TextReader):
                           [stop + choice.start for stop in encoded.stops], encoded.body, typed)
         prompt = self.prompt(shifted, [-1] * len(ids), text, limit or self.limit)
         if choice.target is None:
-            return replace(prompt, hint=message("Begin the "
-                                                "text with "
-                                                "a "
-                                                "language, "
-                                                "like "
-                                                "{code}; "
-                                                "the model "
-                                                "has {codes}", code=self.languages.form.format(min(self.languages.ids)),
-                                                codes=self.languages.some)
-                           ) if self.languages else prompt
+            if not self.languages:
+                return prompt
+            code = self.languages.form.format(min(self.languages.ids))
+            return replace(prompt, hint=message("Begin the text with a language, like {code}; the model has {codes}",
+                                                code=code, codes=self.languages.some))
         return prompt if self.languages.inline else TranslationPrompt(**vars(prompt), first=choice.target)
 
     def first_token(self, prompt: Prompt, default: int | None) -> int | None:

@@ -32,6 +32,13 @@ MEMORY = 256  # MB that a template may use
 
 _lock = threading.Lock()
 _process: subprocess.Popen[bytes] | None = None
+SENTINEL = "\ue000the message\ue001"  # a text that occurs in no template, which marks the place of the message
+Form = Callable[[str], list[dict[str, Any]]]
+Render = Callable[[str, dict[str, Any], list[dict[str, Any]]], str | None]
+FORMS: tuple[Form, ...] = (  # a user's message as a text, as a list of parts, and after a system message
+    lambda text: [{"role": "user", "content": text}],
+    lambda text: [{"role": "user", "content": [{"type": "text", "text": text}]}],
+    lambda text: [{"role": "system", "content": "You are a helpful assistant."}, {"role": "user", "content": text}])
 
 
 def in_child(template: str, special: dict[str, Any], messages: list[dict[str, Any]]) -> str | None:
@@ -78,8 +85,7 @@ def render(template: str, special: dict[str, Any], messages: list[dict[str, Any]
 
     try:
         _compile_jinja_template(template).globals["strftime_now"] = TODAY.strftime
-        rendered: Any = render_jinja_template([messages], chat_template=template, add_generation_prompt=True,
-                                              **special)
+        rendered: Any = render_jinja_template([messages], chat_template=template, add_generation_prompt=True, **special)
         ((text,), _) = rendered
     except Exception:  # a template can raise every error of Python and of Jinja
         return None
@@ -104,16 +110,6 @@ def main() -> None:
     print("ready", flush=True)
     for line in sys.stdin:
         print(json.dumps(render(**json.loads(line))), flush=True)
-
-
-SENTINEL = "\ue000the message\ue001"  # a text that occurs in no template, which marks the place of the message
-
-Form = Callable[[str], list[dict[str, Any]]]
-Render = Callable[[str, dict[str, Any], list[dict[str, Any]]], str | None]
-FORMS: tuple[Form, ...] = (  # a user's message as a text, as a list of parts, and after a system message
-    lambda text: [{"role": "user", "content": text}],
-    lambda text: [{"role": "user", "content": [{"type": "text", "text": text}]}],
-    lambda text: [{"role": "system", "content": "You are a helpful assistant."}, {"role": "user", "content": text}])
 
 
 @dataclass(frozen=True)

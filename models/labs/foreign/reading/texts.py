@@ -65,6 +65,7 @@ _MARK = re.compile(r"\\(?P<bracket>[\[\]])| ?\[MASK\]| ?<mask>|\[(?P<hidden>[^\[
 NAMES_OF = {"mask_token": ("[MASK]", "<mask>"), "sep_token": ("[SEP]", "<sep>", "</s>"), "cls_token": ("[CLS]", "<s>"),
             "unk_token": ("[UNK]", "<unk>"), "pad_token": ("[PAD]", "<pad>")}
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_ALPHABET = bytes_of_characters()
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,7 @@ class Encoded:
     ids: Sequence[int]  # N token ids
     starts: Sequence[int]  # index of each token's first character
     stops: Sequence[int]  # index after each token's last character
-    # index of the first token of the text, and the index after its last; the tokenizer added all other tokens
-    body: tuple[int, int]
+    body: tuple[int, int]  # range of the text's tokens; the tokenizer added all others
     text: str = ""  # the text
 
 
@@ -267,9 +267,6 @@ def join(tokens: Sequence[str], tokenizer: Any) -> str:
     if "WordPiece" in str(tokenizer.backend_tokenizer.decoder):
         return " ".join(whole).replace(" ##", "")
     return "".join(whole)
-
-
-_ALPHABET = bytes_of_characters()
 
 
 def _piece(token: str, is_bytes: bool, suffix: str) -> str:

@@ -82,9 +82,8 @@ class PictureReader(TextReader):
         png = io.BytesIO()
         seen.save(png, "PNG")
         positions, n = self.predict_at(()), self.limit
-        return PicturePrompt(tuple(range(n)), self.pieces, positions, (-1,) * n, pixels=pixels.transpose(2, 0,
-                                                                                                         1).tobytes(),
-                             size=self.size, patches=self.patches, before=len(self.before), seen=png.getvalue())
+        return PicturePrompt(tuple(range(n)), self.pieces, positions, (-1,) * n, size=self.size, patches=self.patches,
+                             pixels=pixels.transpose(2, 0, 1).tobytes(), before=len(self.before), seen=png.getvalue())
 
     def _cut(self, picture: Image.Image) -> Image.Image:
         """Returns the picture in the model's size: its centre if the model was trained on crops, else resized."""

@@ -18,9 +18,7 @@ from models.nets.attention.base import NEVER, split
 class Deberta(DisentangledSelfAttention):
     """The attention of DeBERTa v2 and v3: content-to-content, content-to-position and position-to-content scores.
 
-    Source: He et al. 2021, eq. 4.
-
-    All three are products of queries and keys with one factor, so log n multiplies their sum.
+    All three are products of queries and keys with one factor, so log n multiplies their sum (He et al. 2021, eq. 4).
     """
 
     def forward(self, hidden_states: Tensor, attention_mask: Tensor, output_attentions: bool = False,

@@ -24,6 +24,10 @@ from models.capabilities import Watch
 from models.contexts import setting
 from models.nets.attention.base import NEVER, Intervention, gated, intervene
 
+NAME = "lab"  # name of the function in transformers' tables
+FORBIDDEN = -9e3  # a score or mask below this value excludes a key: models use -inf, the lowest float, or -1e4 (GPT)
+ORIGINAL = "isolated_from"  # attribute of a copy that comparison.py runs: the original module
+
 
 class _Eager(str):
     """A name that also equals `eager`: some models apply a mask or a choice of keys only under this name."""
@@ -37,10 +41,7 @@ class _Eager(str):
         return not self == other
 
 
-NAME = "lab"  # name of the function in transformers' tables
 ALSO_EAGER = _Eager(NAME)
-FORBIDDEN = -9e3  # a score or mask below this value excludes a key: models use -inf, the lowest float, or -1e4 (GPT)
-ORIGINAL = "isolated_from"  # attribute of a copy that stateless.py runs: the original module
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class ForwardPass:
 
     @staticmethod
     def original(module: nn.Module) -> nn.Module:
-        """Returns the original of a module copy that stateless.py runs; returns any other module unchanged."""
+        """Returns the original of a module copy that comparison.py runs; returns any other module unchanged."""
         result: nn.Module = getattr(module, ORIGINAL, module)
         return result
 

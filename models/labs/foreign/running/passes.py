@@ -48,10 +48,7 @@ def grid_positions(n: int, size: int, first_break: int | None = None) -> list[in
 
 def fitted(matrices: Mapping[str, Tensor], task: TextReader, kind: Kind, queries: int, keys: int,
            separator: int | None) -> Tensor:
-    """Returns matrices (L, H, size, size) of a block cut to a text's positions, (L, H, queries, keys); rows sum to 1.
-
-    `separator` is the result of first_break. See models.nets.mean_patterns.cut_to.
-    """
+    """Returns a block's matrices cut to a text, (L, H, queries, keys); `separator` is that of first_break."""
     matrix = matrices[kind.name]
     size = matrix.shape[-1]
     if max(queries, keys) > size:

@@ -5,7 +5,7 @@ The body is the module whose last hidden states the head reads. It returns the h
 only, so this works for every architecture whose head processes each position separately.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -89,13 +89,6 @@ class Result:
             return self._call()
 
 
-def blocks(positions: Sequence[int], vocabulary: int) -> Iterator[Sequence[int]]:
-    """Yields groups of positions; the logits of a group are at most BLOCK_NUMBERS, or those of one position."""
-    size = max(1, BLOCK_NUMBERS // vocabulary)
-    for start in range(0, len(positions), size):
-        yield positions[start:start + size]
-
-
 @dataclass(frozen=True)
 class Answer:
     """The results of a model; the attributes are those of PassResult in models/trace.py."""
@@ -116,7 +109,8 @@ def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> A
     distributions: dict[int, ndarray] = {}
     positions = set(prompt.predict_at)
     wanted = [i for i in range(len(prompt.ids)) if i in positions or prompt.targets[i] >= 0]
-    for block in blocks(wanted, len(labels)):
+    size = max(1, BLOCK_NUMBERS // len(labels))
+    for block in (wanted[start:start + size] for start in range(0, len(wanted), size)):
         logits = result.logits_at(block).float()
         total = logits.logsumexp(-1)
         for row, i in enumerate(block):

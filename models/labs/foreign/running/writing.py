@@ -53,8 +53,7 @@ def continue_text(lab: PassLab, task: TextReader, prompt: Prompt, plan: HeadPlan
 
 
 @torch.inference_mode()
-def write(lab: PassLab, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
-          count: int = MAX_WRITTEN) -> Iterator[int]:
+def write(lab: PassLab, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan, count: int = MAX_WRITTEN) -> Iterator[int]:
     """Yields the token ids of the decoder's output, without start and end token."""
     inputs = task.inputs(prompt)
     settings: Any = lab.model.generation_config
