@@ -24,7 +24,7 @@ SLOW = ("learning/test_training_runs", "models/test_training", "models/test_pair
         "models/test_encoders", "models/test_hostile_folders")
 # the tests that only `make nightly` runs: hostile traffic, installs and mutants
 NIGHTLY = (*(f"test_protocol.py::test_{name}" for name in ("nothing", "a_stranger")),
-           *(f"test_extras.py::test_{name}" for name in ("pip_takes", "pip_uses", "make")),
+           *(f"test_extras.py::test_{name}" for name in ("pip_takes", "make")),
            *(f"test_extras.py::test_an_extra_has_what_its_documents_use[{name}" for name in ("study", "figures", "hf",
                                                                                              "notebook")),
            *(f"test_package.py::test_{name}" for name in ("the_", "a_", "another_", "every_data")),

@@ -33,10 +33,13 @@ def read(root: Path, name: str) -> str:
     return (root / name).read_text(encoding="utf-8")
 
 
-def test_the_image_runs_as_a_user_and_says_how_it_is(root: Path):
+def test_the_image_has_a_user_and_a_health_check_and_the_page_every_setting(root: Path):
     text = read(root, "Dockerfile")
     assert text.index("USER lab") > text.index("pip install") and text.index("USER lab") < text.index("CMD [")
     assert health.HEALTH in text[text.index("HEALTHCHECK"):] and "app/host.py" in text
+    text = read(root, "docs/hosting.md")
+    for setting in (gate.HOSTS, gate.FRAMES, health.METRICS, hub.SETTING):
+        assert f"`{setting}`" in text
 
 
 @pytest.mark.parametrize("file", ["Procfile", "Dockerfile", "deploy/supervisor.py", "docs/hosting.md"])
@@ -54,12 +57,6 @@ def test_the_balancers_settings_are_set_wherever_it_is_started(root: Path):
     assert settings <= {gate.HOSTS, gate.FRAMES, health.METRICS, hub.SETTING}
     for name in wanted - {"REPLICA_A", "REPLICA_B"}:
         assert f'"{name}"' in read(root, "deploy/__main__.py")
-
-
-def test_the_page_on_hosting_has_every_setting(root: Path):
-    text = read(root, "docs/hosting.md")
-    for setting in (gate.HOSTS, gate.FRAMES, health.METRICS, hub.SETTING):
-        assert f"`{setting}`" in text
 
 
 def test_the_page_on_hosting_says_how_large_hub_models_may_be(root: Path):
@@ -300,12 +297,9 @@ def test_a_version_that_does_not_start_stops_the_restart(site: Site, monkeypatch
     assert unknown == "stopped: there is no such replica"
 
 
-def test_a_replica_that_died_is_started_again(site: Site):
+def test_a_replica_that_died_is_started_again_and_only_the_owner_restarts(site: Site):
     site.supervisor.running["a"].kill()
     until(lambda: site.starts["a"], lambda count: count == 2)
-
-
-def test_only_the_owner_reaches_the_socket_of_restarts(site: Site):
     path = until(lambda: site.control.parent / supervisor.SOCKET, Path.exists)
     assert path.stat().st_mode & 0o077 == 0
 

@@ -54,9 +54,13 @@ def test_a_generated_part_is_renewed_where_it_is_older():
         readme.renewed("<!-- tools.readme: unknown -->\n<!-- end -->")
 
 
-def test_the_readme_and_contributing_are_short():
+def test_the_readme_and_contributing_are_short_and_the_map_has_every_folder():
     assert len(README.encode()) <= 9_000
     assert len(CONTRIBUTING.encode()) <= 6_144
+    the_map = CONTRIBUTING[CONTRIBUTING.index("## Map"):CONTRIBUTING.index("## How to add")]
+    for place in ("app", "models"):
+        for folder in (path.parent for path in (ROOT / place).glob("*/__init__.py")):
+            assert f" {folder.name}/" in the_map, folder
 
 
 def test_findings_are_the_stored_verdicts():
@@ -114,13 +118,6 @@ def test_every_file_that_is_named_exists(page: str):
         if "/" not in path:
             found += [file for place in OURS for file in (ROOT / place).rglob(pattern)]
         assert found, f"{page}: {path}"
-
-
-def test_the_map_has_every_folder():
-    the_map = CONTRIBUTING[CONTRIBUTING.index("## Map"):CONTRIBUTING.index("## How to add")]
-    for place in ("app", "models"):
-        for folder in (path.parent for path in (ROOT / place).glob("*/__init__.py")):
-            assert f" {folder.name}/" in the_map, folder
 
 
 def commands() -> Iterator[tuple[str, str]]:

@@ -190,14 +190,11 @@ def installed(requirements: str, ordinary: Path, tmp_path: Path) -> set[tuple[st
     return {(item["metadata"]["name"], item["metadata"]["version"]) for item in found}
 
 
-def test_pip_takes_the_build_without_cuda(root: Path, indexes: tuple[Path, Path], tmp_path: Path):
+def test_pip_takes_the_build_without_cuda_or_the_ordinary_one(root: Path, indexes: tuple[Path, Path], tmp_path: Path):
+    """If PyTorch's index cannot be reached, pip installs torch with CUDA from the ordinary index."""
     ordinary, own = indexes
     assert pytorch(root) == "https://download.pytorch.org/whl/cpu"
     assert installed(torch_lines(root, own.as_uri()), ordinary, tmp_path) == {("torch", "2.13.0+cpu")}
-
-
-def test_pip_uses_the_ordinary_index_without_pytorch_s(root: Path, indexes: tuple[Path, Path], tmp_path: Path):
-    """If PyTorch's index cannot be reached, pip installs torch with CUDA from the ordinary index."""
     found = installed(torch_lines(root, NOWHERE), indexes[0], tmp_path)
     assert found == {("torch", "2.13.0"), ("nvidia_cuda", "1.0")}
 

@@ -19,13 +19,10 @@ def test_there_is_no_import_cycle(graph_of: Callable[[Path], import_graph.Graph]
     assert import_graph.cycle(graph_of(ROOT)) == []
 
 
-def test_imports_follow_the_table():
+def test_imports_follow_the_table_and_test_modules_have_distinct_names():
+    """pytest imports a test module by its name alone, so a second module of the same name ends the whole run."""
     assert len(import_graph.rules(ROOT)) > 5
     assert import_graph.violations(ROOT) == []
-
-
-def test_test_modules_have_distinct_names():
-    """pytest imports a test module by its name alone, so a second module of the same name ends the whole run."""
     names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
     assert not {name for name in names if names.count(name) > 1}
 
@@ -49,11 +46,8 @@ def toy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_graph_sees_late_and_type_only_imports(toy: Path):
+def test_late_and_type_only_imports_are_seen_and_the_table_is_checked(toy: Path):
     assert {*import_graph.cycle(import_graph.module_graph(toy))} == {"models.early", "models.late", "models.types_only"}
-
-
-def test_the_table_is_checked(toy: Path):
     assert import_graph.violations(toy) == ["app/texts.py imports models.alone: app.texts may not",
                                             "models/alone.py imports streamlit: models may not"]
 

@@ -44,18 +44,15 @@ def is_known(name: str, text: str) -> bool:
     return bool(re.search(rf"[`\"'.\[ ]{whole}(?![\w-])", text) or "-" in name and re.search(rf"`{prefix}-\$\{{", text))
 
 
-def test_names_are_found_at_all():
+def test_names_are_found_and_a_dropped_one_is_noticed():
     assert {"stMain", "stMainMenu", "stActiveTheme-", "stBaseButton-primary", "stTable"} <= set(names())
+    assert not is_known("stSidebarCollapsedControl", frontend())
+    assert not is_known("stMa", "x.stMain") and is_known("stMain", "x.stMain")
 
 
 @pytest.mark.parametrize("name", names())
 def test_streamlit_has_the_name(name):
     assert is_known(name, frontend())
-
-
-def test_a_name_that_streamlit_dropped_is_noticed():
-    assert not is_known("stSidebarCollapsedControl", frontend())
-    assert not is_known("stMa", "x.stMain") and is_known("stMain", "x.stMain")
 
 
 def test_the_chosen_theme_is_stored_under_this_key():

@@ -150,14 +150,11 @@ def test_a_visitor_who_leaves_is_no_error():
     assert asked(Gate(left), "/lab/visits/a/events", method="POST") == []
 
 
-def test_stored_uploads_have_a_limit(monkeypatch):
+def test_stored_uploads_have_limits(monkeypatch):
     most = limits.UPLOADS.process
     monkeypatch.setattr(incoming, "uploaded_bytes", lambda session=None: most if session is None else 0)
     assert status(Gate(inner), UPLOAD, method="PUT") == 503
     assert status(Gate(inner), UPLOAD, method="DELETE") == 200
-
-
-def test_stored_uploads_of_one_visit_have_a_limit(monkeypatch):
     monkeypatch.setattr(incoming, "uploaded_bytes", lambda session=None: limits.UPLOADS.visit - 100)
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "101"}, "PUT") == 413
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "100"}, "PUT") == 200

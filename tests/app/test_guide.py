@@ -38,11 +38,16 @@ def shown(section: dict[str, Any]) -> list[str]:
             *(text for row in section["rows"] for text in (row["term"], row["text"]))]
 
 
-def test_the_guide_is_short_and_names_no_former_page():
+def test_the_guide_is_short_and_names_pages_data_and_licences():
     everything = [text for section in sections().values() for text in shown(section)]
     keys = 40  # words that components/guide/guide.js adds from the Lab's list of keys
     assert 1_000 < sum(len(text.split()) for text in everything) + keys <= MOST_WORDS
     assert not [text for text in everything for name in GONE if re.search(rf"\*{name}\*|[Pp]age {name}", text)]
+    places = {row["term"] for row in sections()["what-you-can-do"]["rows"]} - {"Share"}
+    assert places <= {"Findings", "Models"} | set(PAGES.values())
+    text = " ".join(shown(sections()["data"]))
+    for name in ("Standard Ebooks", "CC0", "TinyStories", "CDLA", "Eldan", "MIT", "ntsb.gov", "Tatoeba"):
+        assert name in text
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -56,17 +61,6 @@ def test_a_link_to_a_section_or_a_term_is_the_same_in_every_language(language: s
     assert [row["term"] for row in found["glossary"]["rows"]] == terms
     # a list item of another form would become a paragraph
     assert not [text for section in found.values() for text in section["texts"] if text.startswith("-")]
-
-
-def test_the_places_of_the_guide_are_pages():
-    places = {row["term"] for row in sections()["what-you-can-do"]["rows"]} - {"Share"}
-    assert places <= {"Findings", "Models"} | set(PAGES.values())
-
-
-def test_the_guide_names_data_and_licences():
-    text = " ".join(shown(sections()["data"]))
-    for name in ("Standard Ebooks", "CC0", "TinyStories", "CDLA", "Eldan", "MIT", "ntsb.gov", "Tatoeba"):
-        assert name in text
 
 
 def test_every_attention_type_of_our_models_has_its_source():
@@ -114,13 +108,10 @@ def test_the_class_takes_45_minutes_and_each_of_its_steps_is_a_link_that_opens_i
             assert answer in folded and question.ask in text and question.ask not in folded
 
 
-def test_its_links_keep_the_language():
+def test_links_of_the_page_for_teachers_keep_the_language_and_lessons_lead_there():
     text = "\n".join(its.value for its in opened(page="teachers", lang="zh").markdown)
     links = re.findall(r"\?lesson=[a-z]+\.\d&teach=1&lang=zh\)", text)
     assert len(links) == sum(len(part.steps) for part in PLAN)
-
-
-def test_the_lessons_page_leads_there():
     app = opened(page="lessons")
     with visit.use(app.session_state["visit"]) as now:
         now.channel.receive([("lessons", {"type": "teachers", "sequence": 1})])

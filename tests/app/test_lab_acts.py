@@ -48,7 +48,7 @@ def visiting(model: str, text: str, plan: HeadPlan = HeadPlan(), tool: str = "he
     return here
 
 
-def shown(here: Visit) -> tuple[dict[str, Any], View]:
+def shown() -> tuple[dict[str, Any], View]:
     """Returns the payload of the open tool, and the view; call it within `visit.use`."""
     view = present_view()
     header, _arrays = tools.content(view, tools.offered(view))
@@ -65,10 +65,9 @@ def written(header: dict[str, Any]) -> list[str]:
 
 
 def test_a_continuation_grows_with_each_event_and_equals_the_models_own():
-    here = visiting("stories-selective", STORY, LAYER, "answer.cont")
-    with visit.use(here):
-        until(lambda: "again" not in shown(here)[0])
-        header, view = shown(here)  # the likeliest tokens, of which the first is the answer
+    with visit.use(visiting("stories-selective", STORY, LAYER, "answer.cont")):
+        until(lambda: "again" not in shown()[0])
+        header, view = shown()  # the likeliest tokens, of which the first is the answer
         texts = ["".join(view.lab.generate(view.reading.prompt, plan, 128, GREEDY)) for plan in (HeadPlan(), view.plan)]
         assert written(header) == texts
 
@@ -81,34 +80,31 @@ def test_a_choice_by_chance_has_a_temperature():
 
 
 def test_a_continuation_stops_and_another_text_does_not_show_it():
-    here = visiting("stories-softmax", STORY, tool="answer.cont")
-    with visit.use(here):
-        header, _view = shown(here)
+    with visit.use(visiting("stories-softmax", STORY, tool="answer.cont")):
+        header, _view = shown()
         assert header["again"] and written(header)[0]
         act("answer.cont", on=False)
-        assert "again" not in shown(here)[0]
+        assert "again" not in shown()[0]
         page.on_lab({"type": "text", "text": "Tom was sad because"})
-        assert not written(shown(here)[0])
+        assert not written(shown()[0])
 
 
 def test_a_limited_memory_strikes_words():
-    here = visiting("stories-selective", STORY, tool="answer.cont")
-    with visit.use(here):
+    with visit.use(visiting("stories-selective", STORY, tool="answer.cont")) as here:
         act("answer.cont", memory="5")  # four tokens per layer
         assert here.history.present.budgets == (4,) * 4
-        until(lambda: "again" not in shown(here)[0])
-        header, _view = shown(here)
+        until(lambda: "again" not in shown()[0])
+        header, _view = shown()
         pieces = header["parts"][-1]["pieces"]
         kept = [text for look, text in pieces if look != "gone"]
         assert any(look == "gone" for look, _text in pieces) and 0 < len(kept) <= 4
 
 
 def test_a_typed_translation_gets_its_probability_word_by_word():
-    here = visiting("translation-softmax", "I don't have a dog.", tool="answer.own")
-    with visit.use(here):
-        own = shown(here)[0]
+    with visit.use(visiting("translation-softmax", "I don't have a dog.", tool="answer.own")) as here:
+        own = shown()[0]
         act("answer.own", text="Ich habe Hund nicht.")
-        header, view = shown(here)
+        header, view = shown()
         lab: Any = view.lab
         ids = lab.task.tokenizer.encode("Ich habe Hund nicht.", add_special_tokens=False).ids
         with torch.inference_mode():
@@ -126,15 +122,14 @@ def test_a_typed_translation_gets_its_probability_word_by_word():
 
 
 def test_the_search_for_minimal_heads_reports_its_progress_and_is_applied():
-    here = visiting("assignment-softmax", ASSIGNMENT, tool="all.fewest")
-    with visit.use(here):
+    with visit.use(visiting("assignment-softmax", ASSIGNMENT, tool="all.fewest")) as here:
         act("all.fewest", bound="0.2")
         assert here.history.present.search.bound == 0.2
         act("all.fewest", search=True)
-        header, _view = shown(here)
-        until(lambda: shown(here) and not here.search.job.running)
+        header, _view = shown()
+        until(lambda: shown() and not here.search.job.running)
         assert isinstance(here.search.job.result, Fewest), here.search.job.problem
-        header, _view = shown(here)
+        header, _view = shown()
         assert {"lines", "button"} <= {part["part"] for part in header["parts"]}
         act("all.fewest", apply="fewest")
         result = here.search.job.result
@@ -142,25 +137,23 @@ def test_the_search_for_minimal_heads_reports_its_progress_and_is_applied():
 
 
 def test_a_search_ends_when_its_text_changes():
-    here = visiting("assignment-softmax", ASSIGNMENT, tool="all.fewest")
-    with visit.use(here):
+    with visit.use(visiting("assignment-softmax", ASSIGNMENT, tool="all.fewest")) as here:
         act("all.fewest", search=True)
         job = here.search.job
         page.on_lab({"type": "text", "text": "x=1; y=2; x=?"})
-        shown(here)
+        shown()
         assert here.search is None
         until(lambda: not job.running)
         assert job.problem == "Cancelled."
 
 
 def test_models_are_added_and_removed_and_share_the_plan():
-    here = visiting("stories-selective", STORY, LAYER, "all.second")
-    with visit.use(here):
+    with visit.use(visiting("stories-selective", STORY, LAYER, "all.second")) as here:
         for name in ("stories-softmax", "stories-gated", "stories-random", "stories-log-n"):
             act("all.second", model=name)
         assert here.history.present.compared == ("stories-gated", "stories-random", "stories-log-n")
         act("all.second", model="stories-random")
-        header, view = shown(here)
+        header, view = shown()
         table = next(part for part in header["parts"] if part["part"] == "table")
         assert [len(row) for row in table["rows"]] == [4, 4, 4]
         tiles = next(part for part in header["parts"] if part["part"] == "row" and part["look"] == "beside")["parts"]
@@ -169,8 +162,7 @@ def test_models_are_added_and_removed_and_share_the_plan():
 
 
 def test_a_hidden_word_is_predicted_and_shown_again():
-    here = visiting("masked-softmax", "The girl lost her toy in the park.", tool="word.hide")
-    with visit.use(here):
+    with visit.use(visiting("masked-softmax", "The girl lost her toy in the park.", tool="word.hide")) as here:
         act("word.hide", word=3)
         assert here.history.present.text == "The girl lost [her] toy in the park."
         act("word.hide", word=3)
@@ -178,25 +170,23 @@ def test_a_hidden_word_is_predicted_and_shown_again():
 
 
 def test_the_curve_of_constants_makes_heads_constant():
-    here = visiting("masked-softmax", "The girl lost [her] toy in the park.", tool="all.papa")
-    with visit.use(here):
+    with visit.use(visiting("masked-softmax", "The girl lost [her] toy in the park.", tool="all.papa")) as here:
         act("all.papa", count=5)
         plan = here.history.present.plan
         assert sum(state.constant for state in plan.heads.values()) == 5
-        header, _view = shown(here)
+        header, _view = shown()
         chart = next(part for part in header["parts"] if part["part"] == "lines")
         assert chart["at"] == 5 and chart["curves"]
 
 
 def test_the_selected_head_is_patched_from_the_second_text():
-    here = visiting("assignment-softmax", ASSIGNMENT, tool="head.carry")
-    with visit.use(here):
+    with visit.use(visiting("assignment-softmax", ASSIGNMENT, tool="head.carry")) as here:
         page.on_lab({"type": "source", "text": "x=3; y=2; x=?"})
-        header, view = shown(here)
+        header, view = shown()
         button = next(part for part in header["parts"] if part["part"] == "button")
         assert button["act"] == {"type": "patch", "kind": "self", "layer": 0, "head": 0, "on": True}
         page.on_lab(button["act"])
-        header, view = shown(here)
+        header, view = shown()
         assert view.changed and here.history.present.plan.state("self", 0, 0).patch
 
 
@@ -231,8 +221,7 @@ def test_the_charts_have_the_weights_and_no_tag_of_the_text():
 
 
 def test_pinned_tools_stay_and_the_fifth_takes_the_place_of_the_first():
-    here = visiting("stories-softmax", STORY, tool="answer.who")
-    with visit.use(here):
+    with visit.use(visiting("stories-softmax", STORY, tool="answer.who")) as here:
         for name in ("head.looks", "layer.mean", "all.find", "answer.lens", "answer.who"):
             page.on_lab({"type": "pin", "name": name, "on": True})
         assert here.history.present.lab.pins == ("layer.mean", "all.find", "answer.lens", "answer.who")
@@ -266,8 +255,7 @@ def test_a_visit_has_two_files_made_at_a_time(monkeypatch):
 def test_a_file_that_is_no_picture_leaves_the_visitors_picture(tmp_path, monkeypatch):
     monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
     lab = models.load_folder(shutil.copytree(folder_of("vit"), tmp_path / "vit"))
-    here = visiting(lab.name, "")
-    with visit.use(here):
+    with visit.use(visiting(lab.name, "")) as here:
         for data, problems in ((drawing(1), 0), (b"no picture", 1), (b"", 1)):
             page.on_lab({"type": "picture", "data": base64.b64encode(data).decode()})
             assert len(here.history.problems) == problems
@@ -289,8 +277,7 @@ def test_a_model_with_random_weights_shows_no_answer(tmp_path, monkeypatch):
 
 
 def test_undoing_all_changes_keeps_what_is_selected():
-    here = visiting("stories-softmax", STORY, tool="layer.mean")
-    with visit.use(here):
+    with visit.use(visiting("stories-softmax", STORY, tool="layer.mean")) as here:
         head = {"kind": "self", "layer": 2, "head": 4, "scope": "row"}
         for event in ({"type": "select"} | head, {"type": "heads", "gate": 0} | head, {"type": "reset"}):
             before = here.history.present

@@ -75,10 +75,15 @@ def test_every_offered_tool_can_be_drawn(model: str):
             assert parts_in(part) <= known and part["part"] in known, (tool.key, part["part"])
 
 
-def test_the_library_registers_every_drawing():
+def test_every_drawing_and_every_named_tool_exists_and_questions_are_short():
     from components.library import ENTRY, component_modules
     code = bundle(ENTRY, component_modules())
     assert all(f"defineTool('{tool.name}'" in code for tool in tools.TOOLS if (DRAWINGS / f"{tool.name}.js").exists())
+    keys = {tool.key for tool in tools.TOOLS}
+    for path in (FOLDER / "lab").rglob("*.js"):
+        for key in re.findall(r"'((?:head|layer|all|word|answer)\.[a-z]+)'", path.read_text("utf-8")):
+            assert key in keys, (path.name, key)
+    assert not [tool.question for tool in tools.TOOLS if len(tool.question.split()) > 6]
 
 
 def test_every_tool_is_offered_and_reached_in_two_presses_or_by_search():
@@ -87,17 +92,6 @@ def test_every_tool_is_offered_and_reached_in_two_presses_or_by_search():
     assert entries.keys() == {tool.key for tool in tools.TOOLS}
     assert all(entry["thing"] in tools.FIRST_TOOLS and entry["question"] and entry["term"]
                for entry in entries.values())
-
-
-def test_the_browser_names_only_tools_that_exist():
-    keys = {tool.key for tool in tools.TOOLS}
-    for path in (FOLDER / "lab").rglob("*.js"):
-        for key in re.findall(r"'((?:head|layer|all|word|answer)\.[a-z]+)'", path.read_text("utf-8")):
-            assert key in keys, (path.name, key)
-
-
-def test_questions_have_at_most_six_words():
-    assert not [tool.question for tool in tools.TOOLS if len(tool.question.split()) > 6]
 
 
 def test_contributions_sum_to_the_logit_and_pruned_heads_contribute_nothing():
@@ -259,21 +253,15 @@ def test_counts_in_words():
     assert cont.counts(some) == "Kept of 5: layer 1 2 · layer 2 3 · layer 3 4"
 
 
-def test_measured_budgets_can_be_chosen(measurements):
-    choices = cont.choices(load("stories-selective"))
-    assert choices["Keep 1/4 of the tokens: 64, 64, 64, 64 by layer"] == (64,) * 4
-    assert choices["Keep all tokens while writing"] == ()
-    assert "1/1" not in " ".join(choices)
-
-
-def test_the_curve(measurements):
+def test_measured_budgets_are_drawn_and_offered_for_the_same_weights(measurements, tmp_path):
     header = sent(opened(model="stories-selective", lab="all.memory"), "lab")[0]["tool"]
     text = json.dumps(header)
     assert header["key"] == "all.memory"
     assert "With 1/2 of its memory, its perplexity is no higher than softmax's" in text
-
-
-def test_a_measurement_of_other_weights_is_not_shown(measurements, tmp_path):
+    choices = cont.choices(load("stories-selective"))
+    assert choices["Keep 1/4 of the tokens: 64, 64, 64, 64 by layer"] == (64,) * 4
+    assert choices["Keep all tokens while writing"] == ()
+    assert "1/1" not in " ".join(choices)
     path = tmp_path / "stories-selective.memory.json"
     assert store.read("stories-selective", "memory")
     write_json(path, read_json(path) | {"metric": {"perplexity": 1.0}})

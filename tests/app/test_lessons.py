@@ -49,8 +49,13 @@ def came(state: LabState) -> Outcome:
     return outcome(state, view.after.outputs, view.before.outputs)
 
 
-def test_there_is_a_file_for_each_lesson_and_no_other():
+def test_the_files_are_the_lessons_with_known_conditions_and_a_last_question():
     assert {path.stem for path in FOLDER.iterdir()} == set(ORDER)
+    used = [step.done for each in lessons.lessons() for step in each.steps]
+    assert not [word for word in lessons.WORDS if not any(done.asks(word) for done in used)]
+    for its in lessons.lessons():
+        assert its.steps[-1].question is not None
+        assert its.steps[-1].done == lessons.Condition("right", True)
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
@@ -117,17 +122,6 @@ def test_a_saved_state_opens_as_a_step_that_can_be_undone(visitor: History):
 def test_progress_that_a_browser_has_stored_is_taken_over(visitor: History):
     events.on_toolbar({"type": "progress", "done": ["gates.1", "nowhere.1", 3, ["x"], "gates.99", "softmax.4"]})
     assert visit.current().ticked == {Place("gates", 1), Place("normalisation", 1)}
-
-
-def test_every_word_of_conditions_is_used():
-    used = [step.done for each in lessons.lessons() for step in each.steps]
-    assert not [word for word in lessons.WORDS if not any(done.asks(word) for done in used)]
-
-
-def test_the_last_step_of_each_lesson_asks_what_the_lesson_taught():
-    for its in lessons.lessons():
-        assert its.steps[-1].question is not None
-        assert its.steps[-1].done == lessons.Condition("right", True)
 
 
 def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
@@ -218,12 +212,15 @@ def visitor(monkeypatch) -> History:
     return past
 
 
-def test_leaving_a_lesson_restores_the_visitor_s_state(visitor: History):
+def test_leaving_a_lesson_and_undo_restore_the_visitor_s_state(visitor: History):
     own = visitor.present
     events.on_lesson({"type": "step", "to": "constant.1"})
     events.on_lesson({"type": "step", "to": "constant.2"})
     events.set_text("something else")
     events.on_lesson({"type": "leave"})
+    assert visitor.present == own
+    events.on_lesson({"type": "step", "to": "selective.2"})
+    visitor.undo()
     assert visitor.present == own
 
 
@@ -254,13 +251,6 @@ def test_large_type_stays_as_it_was_chosen_inside_the_lesson(visitor: History, t
     assert visitor.present.teach is teach
     events.on_toolbar({"type": "large", "on": "yes"})
     assert visitor.present.teach is teach
-
-
-def test_undo_leads_back_out_of_a_lesson_too(visitor: History):
-    own = visitor.present
-    events.on_lesson({"type": "step", "to": "selective.2"})
-    visitor.undo()
-    assert visitor.present == own
 
 
 def test_an_answer_is_final_and_kept_when_the_step_is_opened_again(visitor: History):

@@ -63,10 +63,13 @@ def test_an_allowance_has_a_maximum_and_is_refilled_per_minute(what: limits.Rate
     assert limits.refused[what.name] - refused == 3
 
 
-def test_visitors_have_each_their_own(visitor, monkeypatch):
+def test_visitors_have_limits_of_their_own_and_ones_own_machine_has_none(visitor, monkeypatch):
     spend(GENERATIONS, GENERATIONS.visit)
     visiting(monkeypatch)
     spend(GENERATIONS, GENERATIONS.visit)
+    monkeypatch.setenv("ATTENTION_LAB_HOSTED", "")
+    for _ in range(100):
+        spend(DOWNLOADS, 1000)
 
 
 def test_new_visits_of_one_address_share_its_allowance_and_few_addresses_are_kept(visitor, monkeypatch):
@@ -149,12 +152,6 @@ def test_the_first_visit_meets_the_limit_without_an_error(monkeypatch):
     monkeypatch.setattr(caches, "traces", caches.ByteCache(0))
     app = opened(page="start")
     assert not app.exception and [warning.value for warning in app.warning] == ["Wait 7 s."]
-
-
-def test_ones_own_machine_has_no_limits(visitor, monkeypatch):
-    monkeypatch.setenv("ATTENTION_LAB_HOSTED", "")
-    for _ in range(100):
-        spend(DOWNLOADS, 1000)
 
 
 def meets(monkeypatch, what: limits.Rate, least: int = 1) -> None:

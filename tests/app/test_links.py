@@ -143,16 +143,13 @@ def test_old_settings_do_not_matter_elsewhere():
     assert read_query({"lab": "answer.who", "open": "why"})[0].lab.tool == "answer.who"
 
 
-def test_a_link_from_an_html_source_opens_whole():
-    query = {"model": "stories-softmax", "amp;text": "Hi there", "amp;plan": "self-0.3c"}
-    state, problems = read_query(query)
-    assert (state.model, state.text, str(state.plan), problems) == ("stories-softmax", "Hi there", "self-0.3c", [])
-
-
-def test_a_text_cut_inside_a_character_is_reported():
+def test_a_link_from_html_opens_whole_and_a_text_cut_inside_a_character_is_reported():
     """A browser reads `Caf%C3` as Caf and a replacement character. Line breaks of Windows are line feeds."""
     state, problems = read_query({"model": "stories-softmax", "text": "Caf\ufffd\r\nHi"})
     assert state.text == "Caf\ufffd\nHi" and "cut or changed" in problems[0]
+    query = {"model": "stories-softmax", "amp;text": "Hi there", "amp;plan": "self-0.3c"}
+    state, problems = read_query(query)
+    assert (state.model, state.text, str(state.plan), problems) == ("stories-softmax", "Hi there", "self-0.3c", [])
 
 
 class Params(dict):

@@ -132,11 +132,8 @@ def test_only_the_first_mention_of_a_text_is_full():
                 if any(FULL in match for match in (its[0] for its in NUMBERED.finditer(chinese)))]
 
 
-def test_a_change_of_heads_has_one_name():
+def test_a_change_of_heads_has_one_name_and_a_text_alone_the_full_term():
     assert not [chinese for chinese, _places in in_chinese().values() if re.search("修改|更改", chinese)]
-
-
-def test_a_text_that_stands_alone_begins_with_the_full_term():
     wrong = [chinese for english, (chinese, places) in in_chinese().items()
              if places & ALONE and "." in english and not all(full for _at, full in mentions(english, chinese)[:1])]
     assert not wrong

@@ -154,12 +154,9 @@ def test_broken_links_say_what_they_could_not_read(query, message):
     assert message in problems[0]
 
 
-def test_half_a_plan_keeps_its_readable_half():
+def test_of_half_a_plan_and_a_long_text_is_kept_what_can_be():
     state, problems = read_query({"plan": "self-0.1c-0."})
     assert str(state.plan) == "self-0.1c" and problems
-
-
-def test_link_of_ten_thousand_characters_keeps_the_text():
     state, problems = read_query({"text": "a story " * 1250})
     assert len(state.text) == 10_000
     assert not problems

@@ -40,19 +40,13 @@ def test_a_mutant_differs_from_its_source_in_one_place():
     assert first.address.startswith("core/csv.js:")
 
 
-def test_every_pure_module_is_imported_by_a_test_and_uses_no_page():
+def test_pure_modules_are_tested_and_import_only_pure_ones_and_the_entry_reaches_all():
     tested = mutants.testers()
     for path in (FOLDER / "core").rglob("*.js"):
         assert tested.get(path.relative_to(FOLDER).as_posix()), path
         assert not re.search(r"\b(document|location|matchMedia|setTimeout|HTMLElement)\b", path.read_text("utf-8"))
-
-
-def test_pure_modules_import_only_pure_modules():
     for path in (FOLDER / "core").rglob("*.js"):
         assert all((FOLDER / "core") in module.parents for module in modules(path))
-
-
-def test_the_entry_reaches_every_module():
     assert sorted(modules(ENTRY, component_modules())) == sorted(path for path in FOLDER.rglob("*.js"))
 
 

@@ -59,11 +59,15 @@ def test_html_is_one_file_without_requests_and_texts_end_no_script(tmp_path: Pat
     page = figures.save(chart(), tmp_path / "a.html").read_text("utf-8")
     assert "default-src 'none'" in page and HOSTILE not in page
     assert page.count("<script") == page.count("</script>") == 2 and "<script src" not in page
+    page = figures.save(figures.attention_pattern(numpy.eye(7), TOKENS, TOKENS), tmp_path / "a.html").read_text()
+    assert "<script src" not in page and HOSTILE not in page
 
 
-def test_another_ending_is_refused(tmp_path: Path):
+def test_another_ending_and_two_series_of_one_name_are_refused(tmp_path: Path):
     with pytest.raises(ValueError, match=r"a\.gif: expected \.svg"):
         figures.save(chart(), tmp_path / "a.gif")
+    with pytest.raises(ValueError, match="same name"):
+        line_chart([Series("a"), Series("a")], [Panel("y")], Layout("x"), "Twice")
 
 
 def test_the_script_is_that_of_the_pinned_version():
@@ -140,12 +144,6 @@ def test_colours_of_the_theme(theme):
     assert figure.layout.font.color == palette(theme)["ink"]
 
 
-def test_files(tmp_path: Path):
-    """The HTML of plotly loads nothing, and tokens end no script."""
-    page = figures.save(figures.attention_pattern(numpy.eye(7), TOKENS, TOKENS), tmp_path / "a.html").read_text()
-    assert "<script src" not in page and HOSTILE not in page
-
-
 def scales(spec: Any) -> list[Any]:
     """Returns the scale of y of every mark that has one."""
     if isinstance(spec, dict):
@@ -212,11 +210,6 @@ def test_a_position_is_a_parameter_and_reference_lines_have_labels():
     assert labels(spec) == ["trained", "bound"]
     vega = json.dumps(vl_convert.vegalite_to_vega(spec))
     assert re.search(r'"signal": "at"|datum\.x === at|datum\.x == at', vega)
-
-
-def test_two_series_of_one_name_are_refused():
-    with pytest.raises(ValueError, match="same name"):
-        line_chart([Series("a"), Series("a")], [Panel("y")], Layout("x"), "Twice")
 
 
 @pytest.mark.parametrize("name", ["light", "dark", "print"])

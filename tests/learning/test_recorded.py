@@ -36,21 +36,15 @@ def test_a_recording_has_the_moments_of_its_training(recipe: Recipe, accuracy: f
     assert recorded.recording(replace(recipe, seed=1)) is None
 
 
-def test_each_training_of_a_lesson_is_recorded():
+def test_recordings_are_those_of_the_lessons_small_and_of_the_present_settings():
     assert set(recorded.LESSONS) <= set(ACCURACIES)
-
-
-def test_recordings_are_small_and_of_the_present_settings():
     files = list(recorded.FOLDER.glob("*"))
     assert files and sum(path.stat().st_size for path in files) < MOST_BYTES
     assert json.loads((recorded.FOLDER / "matrix.json").read_text())["settings"] == recorded._settings()
 
 
-def test_the_quantiles_are_those_of_students_t():
+def test_the_interval_is_that_of_students_t():
     assert pytest.approx([float(special.stdtrit(df, 0.95)) for df in range(1, 10)], abs=5e-5) == recorded.QUANTILES
-
-
-def test_the_interval_contains_the_mean_and_grows_with_the_spread():
     assert recorded.interval([0.5]) == (0.5, 0.5, 0.5)
     mean, low, high = recorded.interval([0.4, 0.5, 0.6])
     assert mean == pytest.approx(0.5) and high - mean == pytest.approx(2.9200 * 0.1 / 3**0.5, abs=1e-4)

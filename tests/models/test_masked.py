@@ -20,15 +20,12 @@ def restored(prompt: Prompt) -> list[int]:
     return [target if target >= 0 else i for i, target in zip(prompt.ids, prompt.targets, strict=True)]
 
 
-def test_an_unknown_answer():
+def test_words_with_and_without_a_known_answer():
     """[MASK] is one token and includes the space before it, like a word."""
     prompt = TASK.read("The cat [MASK] on[MASK]")
     assert prompt.tokens == ("start", "The", " cat", MASK, " on", MASK) and prompt.predict_at == (3, 5)
     assert set(prompt.targets) == {-1} and prompt.read_chars == 23
     assert TASK.read("[MASK]").tokens == ("start", MASK)
-
-
-def test_several_words_and_both_kinds():
     prompt = TASK.read("[The] cat [sat on] the [MASK].")
     assert prompt.tokens == ("start", MASK, " cat", MASK, MASK, " the", MASK, ".")
     assert prompt.predict_at == (1, 3, 4, 6)

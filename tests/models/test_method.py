@@ -209,21 +209,18 @@ def test_a_card(attention: str, tmp_path: Path):
             assert sum(row) == pytest.approx(1, abs=1e-3) and row != [0.5, 0.5]
 
 
-def test_attention_types_have_labels_and_styles_of_their_own():
+def test_models_are_described_by_their_type_or_card_and_share_no_title():
     labels = [attention.label for attention in TYPES.values()]
     assert all(labels) and len(set(labels)) == len(labels)
-
-
-def test_a_base_model_is_described_by_its_attention_type():
     info = catalogue.find("stories-log-n")
     assert (info.title, info.label, info.base, info.style) == ("Log n", "log n", "", (2, 2))
     assert info.line == TYPES["log-n"].line
-
-
-def test_a_variant_is_described_by_its_card():
     info = catalogue.find("translation-pruned-60")
     assert (info.title, info.label, info.base) == ("Softmax · 60 heads left", "60 heads left", "translation-softmax")
     assert catalogue.find("stories-selective-memory").style != catalogue.find("stories-selective").style
+    for name in models.names():
+        family = [catalogue.find(other) for other in catalogue.family(name)]
+        assert len({str(info.title) for info in family}) == len({str(info.label) for info in family}) == len(family)
 
 
 @pytest.mark.parametrize("name", sorted({*VARIANTS} & {*models.names()}))
@@ -231,12 +228,6 @@ def test_cards_hold_the_descriptions_of_variants(name: str):
     assert read_card(checkpoint.CHECKPOINTS / name)["variant"] == part_of_card(name)["variant"]
     info = catalogue.find(name)
     assert info.base in catalogue.family(name) and not catalogue.find(info.base).base
-
-
-def test_no_two_models_of_a_family_share_a_title_or_a_label():
-    for name in models.names():
-        family = [catalogue.find(other) for other in catalogue.family(name)]
-        assert len({str(info.title) for info in family}) == len({str(info.label) for info in family}) == len(family)
 
 
 def test_a_damaged_description_is_a_damaged_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

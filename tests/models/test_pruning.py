@@ -143,11 +143,8 @@ def test_costs_fall_with_heads(lab, monkeypatch: pytest.MonkeyPatch):
 HEADS = [("encoder", layer, head) for layer in (0, 1) for head in (0, 1)]
 
 
-def test_the_head_with_the_smallest_value_is_pruned_first():
+def test_orders_by_value_and_by_chance():
     assert pruning_orders.by_values(HEADS, [3.0, -1.0, 2.0, -1.0]) == (HEADS[1], HEADS[3], HEADS[2], HEADS[0])
-
-
-def test_chance_is_the_same_each_time_and_another_each_draw():
     first = pruning_orders.at_random(HEADS * 8, 0)
     assert first == pruning_orders.at_random(HEADS * 8, 0) != pruning_orders.at_random(HEADS * 8, 1)
     assert sorted(first) == sorted(HEADS * 8)

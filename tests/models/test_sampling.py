@@ -96,10 +96,11 @@ def test_with_all_its_memory_it_writes_the_same():
     assert within == list(lab.generate(prompt, count=15, sampling=sampled))
 
 
-def test_probabilities_of_zero_and_equal_ones_are_drawn_as_well():
+def test_probabilities_of_zero_and_a_temperature_of_minus_zero():
     for logits in (torch.zeros(7), torch.tensor([-math.inf, 0.0, -math.inf]), torch.full((3,), -1e9)):
         token = Sampling(1.0, 0.5, 0).choose(logits, 0)
         assert math.isfinite(float(functional.log_softmax(logits, -1)[token]))
+    assert str(Sampling(-0.0)) == str(Sampling(0.0)) and Sampling.parse(str(Sampling(-0.0))).is_greedy
 
 
 @given(st.floats(0, 2), st.floats(0.05, 1), st.integers(0, MAX_SEED))
@@ -107,10 +108,6 @@ def test_sampling_settings_survive_their_text_form(temperature: float, top_p: fl
     sampling = Sampling(temperature, top_p, seed)
     assert abs(sampling.temperature - temperature) <= 0.0051 >= abs(sampling.top_p - top_p)
     assert Sampling.parse(str(sampling)) == sampling
-
-
-def test_a_temperature_of_minus_zero_is_none():
-    assert str(Sampling(-0.0)) == str(Sampling(0.0)) and Sampling.parse(str(Sampling(-0.0))).is_greedy
 
 
 @pytest.mark.parametrize("text", ["", "1", "0.8-0.95", "3-0.9-1", "0.8-0-1", "0.8-1.5-1", "0.8-0.95-10000", "-1-0.9-1",

@@ -150,13 +150,10 @@ def test_a_constant_head_has_the_row_sums_of_the_policy():
         assert_close(used / used.sum(), form / form.sum())
 
 
-def test_between_two_lengths_masses_are_interpolated():
+def test_between_two_lengths_masses_are_interpolated_and_no_weight_stays_none():
     masses = {"lengths": [8, 32], "policies": {"trained": [[[1.0, 3.0]]]}}
     found = [float(mean_patterns.row_sum_at(masses, "trained", 0, n)) for n in (2, 8, 16, 32, 128)]
     assert found == pytest.approx([1.0, 1.0, 2.0, 3.0, 3.0])
-
-
-def test_a_head_without_any_weight_stays_so():
     assert not mean_patterns.with_row_sum(torch.zeros(1, 4, 4), torch.ones(1, 1, 1)).any()
 
 

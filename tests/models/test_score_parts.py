@@ -17,6 +17,7 @@ from torch.testing import assert_close
 import models
 from models.analysis.relevance import HeadRelevance, applies, propagated, relevance_of, shares
 from models.errors import InputError, StructureError
+from models.labs.seq2seq import Seq2SeqLab
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.nets.attention.base import Record
@@ -28,9 +29,8 @@ from models.tasks.assignment import AssignmentReader
 PLANS = (HeadPlan(), HeadPlan().gate("self", 0, 1, 0.0).constant("self", 0, 2), HeadPlan().with_scale("logn", 6))
 
 
-def exact(attention: str, causal: bool = True) -> StackLab:
-    """Returns a tiny Lab whose model computes in float64."""
-    lab = make_lab(attention, causal)
+def exact(lab: StackLab | Seq2SeqLab) -> models.Lab:
+    """Returns a Lab with the same model, which computes in float64."""
     return replace(lab, model=copy.deepcopy(lab.model).double())
 
 
@@ -40,7 +40,7 @@ def exact(attention: str, causal: bool = True) -> StackLab:
 def test_every_split_sums_to_the_score(attention: str, causal: bool, plan: HeadPlan):
     if plan.scale.policy not in TYPES[attention].policies:
         plan = HeadPlan()
-    lab = exact(attention, causal)
+    lab = exact(make_lab(attention, causal))
     prompt = prompt_of(random_ids(1, 12)[0])
     records: list[Record] = []
     lab.model(torch.tensor([prompt.ids]), lab.interventions(plan, 12), records)
@@ -56,7 +56,7 @@ def test_every_split_sums_to_the_score(attention: str, causal: bool, plan: HeadP
 
 def test_one_part_by_hand():
     """The embedding's part is the score from the embedding alone, at the norm of the whole hidden state."""
-    lab = exact("softmax")
+    lab = exact(make_lab("softmax"))
     ids = random_ids(1, 12)[0].tolist()
     parts = lab.score_parts(prompt_of(torch.tensor(ids)), HeadPlan(), ("self", 1, 2), 9, 9)
     states = list(lab.model.states(torch.tensor([ids])))[1][0, 9]
@@ -92,8 +92,7 @@ def test_scores_without_query_and_key_are_named(attention: str, reason: str):
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_encoder_decoders(kind: str, plan: HeadPlan):
     """Every split sums to the recorded score; the key of cross-attention has the parts of the encoder's output."""
-    lab = tiny_pairs.make_lab()
-    lab = replace(lab, model=copy.deepcopy(lab.model).double())
+    lab = exact(tiny_pairs.make_lab())
     prompt = TargetPrompt.of(prompt_of(tiny_pairs.random_pairs(1, 9, 4)[0][0]), (START, 5, 9, 7))
     trace = lab.run(prompt, [plan])[0]
     layers, heads = lab.shape[kind]
@@ -114,8 +113,7 @@ def test_encoder_decoders(kind: str, plan: HeadPlan):
 
 def test_one_part_of_a_cross_attention_key_by_hand():
     """The last encoder layer's MLP, through the encoder's last norm at its scale and through W_k."""
-    lab = tiny_pairs.make_lab()
-    lab = replace(lab, model=copy.deepcopy(lab.model).double())
+    lab = exact(tiny_pairs.make_lab())
     prompt = TargetPrompt.of(prompt_of(tiny_pairs.random_pairs(1, 9, 4)[0][0]), (START, 5, 9, 7))
     taken = {}
     last, cross = lab.model.encoder[-1], lab.model.decoder[1]
@@ -174,18 +172,15 @@ def test_dimensions_of_an_imported_model_by_hand():
     numpy.testing.assert_allclose(parts.dimensions, expected.detach(), atol=1e-6)
 
 
-def test_imported_models_without_queries_and_keys_say_so():
-    with pytest.raises(StructureError, match="more than one product of query and key"):
-        lab_of("deberta").score_parts(lab_of("deberta").read(FOREIGN_TEXT), HeadPlan(), ("self", 0, 0), 3, 2)
-    with pytest.raises(InputError, match="does not attend"):
-        lab_of("gpt2").score_parts(lab_of("gpt2").read(FOREIGN_TEXT), HeadPlan(), ("self", 0, 0), 3, 5)
-
-
-def test_unseen_keys_are_refused():
+def test_unseen_keys_and_models_without_queries_are_refused():
     lab = make_lab("softmax")
     for query, key in ((2, 5), (99, 0), (-1, 0)):
         with pytest.raises(InputError, match="does not attend"):
             lab.score_parts(prompt_of(random_ids(1, 8)[0]), HeadPlan(), ("self", 0, 0), query, key)
+    with pytest.raises(StructureError, match="more than one product of query and key"):
+        lab_of("deberta").score_parts(lab_of("deberta").read(FOREIGN_TEXT), HeadPlan(), ("self", 0, 0), 3, 2)
+    with pytest.raises(InputError, match="does not attend"):
+        lab_of("gpt2").score_parts(lab_of("gpt2").read(FOREIGN_TEXT), HeadPlan(), ("self", 0, 0), 3, 5)
 
 
 WITHIN = sorted(name for name in TYPES if not name.startswith("gau-"))

@@ -71,21 +71,18 @@ def test_how_characters_are_shown(text: str, tokens: str):
     assert shown(text) == tokens
 
 
-def test_a_character_that_reverses_the_text_is_bytes():
+def test_a_character_that_reverses_the_text_is_bytes_and_a_typed_bos_is_text():
     tokens = TASK.read("\u202eאב").tokens[1:]
     assert "".join(tokens) == "".join(f"\\x{byte:02x}" for byte in "\u202e".encode()) + parts("א", 2) + parts("ב", 2)
+    for text in (BOS, f"The end.{BOS}Once"):
+        prompt = TASK.read(text)
+        assert 0 not in prompt.ids[1:] and "".join(prompt.tokens[1:]) == text
 
 
 @pytest.mark.parametrize("text, plain", [("Hi.\r\nHi", "Hi.\nHi"), ("Hi.\rHi", "Hi.\nHi"), ("Do\u00adnau", "Donau"),
                                          ("Do\u200bnau", "Donau")])
 def test_line_breaks_and_invisible_characters_change_no_answer(text: str, plain: str):
     assert TASK.read(text).ids == TASK.read(plain).ids
-
-
-def test_a_typed_bos_is_text():
-    for text in (BOS, f"The end.{BOS}Once"):
-        prompt = TASK.read(text)
-        assert 0 not in prompt.ids[1:] and "".join(prompt.tokens[1:]) == text
 
 
 @pytest.mark.parametrize("text, tokens", [("the cat " * 12_500, 4097), ("a" * 100_000, 16_384),

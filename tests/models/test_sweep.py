@@ -66,9 +66,12 @@ def test_a_second_round_goes_on_while_the_loss_improves(longer: dict[float, floa
     assert (asked, is_over) == ((best, True) if next_one is None else (next_one, False))
 
 
-def test_second_rounds_are_as_long_as_what_seeds_compare():
+def test_which_families_have_second_rounds_and_which_types_tables():
     assert {family: plan.second for family, plan in sweeps.PLANS.items() if plan.second} == {
         family: SHORT[family] for family in ("stories", "masked")}
+    having = {name for name in sweep.types_of("stories") if sweep.has_tables(RECIPES[f"stories-{name}"])}
+    assert having == {"dense", "random", "factorized-dense", "factorized-random", "random-dense", "dense-softmax",
+                      "random-softmax"}
 
 
 def test_nothing_is_chosen_before_all_rates_were_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -107,12 +110,6 @@ def test_every_type_of_a_family_is_tried(family: str):
     types = sweep.types_of(family)
     assert len(types) == len(set(types))
     assert set(types) == {recipe.config.attention for name, recipe in RECIPES.items() if name.startswith(f"{family}-")}
-
-
-def test_which_types_have_tables():
-    having = {name for name in sweep.types_of("stories") if sweep.has_tables(RECIPES[f"stories-{name}"])}
-    assert having == {"dense", "random", "factorized-dense", "factorized-random", "random-dense", "dense-softmax",
-                      "random-softmax"}
 
 
 @pytest.mark.parametrize("attention, trials, second", [("softmax", 3, 0), ("random", 5, 0), ("softmax", 3, 3)])

@@ -118,10 +118,11 @@ def test_a_median_is_judged_by_the_sign_test():
     assert verdict.median_below("", None).outcome == verdict.median_below("", []).outcome == UNCLEAR
 
 
-def test_a_normal_error_decides_at_95_percent():
+def test_a_normal_error_decides_at_95_percent_and_a_fact_at_once():
     assert [verdict.by_error("", value, 1.0).outcome for value in (1.7, 1.6, -1.6, -1.7)] == [YES, UNCLEAR, UNCLEAR, NO]
     assert verdict.by_error("", 1.645, 1.0).p_true == pytest.approx(0.05, abs=1e-4)
     assert verdict.by_error("", math.nan, 1.0).outcome == verdict.by_error("", 1.0, math.nan).outcome == UNKNOWN
+    assert [verdict.fact("", value).outcome for value in (True, False, None)] == [YES, NO, UNKNOWN]
 
 
 def test_few_texts_that_are_skewed_err_nearly_as_rarely():
@@ -177,10 +178,6 @@ def test_a_larger_limit_is_easier(samples, limit: float, more: float):
     one = dict(list(samples.items())[:1])
     order = {NO: 0, UNCLEAR: 1, YES: 2, UNKNOWN: 3}
     assert order[verdict.below("", one, limit).outcome] <= order[verdict.below("", one, limit + more).outcome]
-
-
-def test_facts():
-    assert [verdict.fact("", value).outcome for value in (True, False, None)] == [YES, NO, UNKNOWN]
 
 
 def test_cells():
