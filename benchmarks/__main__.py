@@ -44,10 +44,7 @@ def interactions() -> list[Rows]:
 
 
 def routed_visits() -> list[Rows]:
-    """Runs the benchmark of events on one process, and behind HAProxy if it is installed.
-
-    Behind HAProxy, the number of visitors grows until p95 is above 300 ms.
-    """
+    """Measures events on one process, and behind HAProxy with more and more visitors until p95 is above 300 ms."""
     rows = [{"replicas": 1} | events.on_new_host(200, balanced=False)]
     if shutil.which("haproxy"):
         for count in range(400, 1001, 50):

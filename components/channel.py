@@ -75,10 +75,7 @@ class Channel:
         self.handlers[key] = self._listening[key] = on_event
 
     def receive(self, events: Iterable[tuple[str, Any]]) -> bool:
-        """Passes each new event to its component's handler, once and in the order of the numbers.
-
-        The browser repeats unacknowledged events, so an event may arrive several times. Returns True if one was new.
-        """
+        """Passes each new event to its handler, once, in the order of the numbers; True if one was not repeated."""
         with self.lock:
             new = [(_number(event), key, event) for key, event in events
                    if key in self.handlers and _number(event) > self.received.get(key, 0)]

@@ -53,10 +53,7 @@ class Part:
     on_event: OnEvent | None = None
 
     def payload(self, changes: Collection[Name] | None = None) -> bytes:
-        """Returns a binary payload for the events route: everything, or only `changes`.
-
-        The browser replaces these fields and arrays or, if this part has them no longer, removes them.
-        """
+        """Returns a payload for the events route: everything, or `changes`, which the browser replaces or removes."""
         header: dict[str, Any] = {"key": self.key}
         if changes is None:
             return pack(header | self.header, self.arrays)
@@ -139,11 +136,7 @@ def answer(key: str) -> dict[str, Any]:
 
 
 def dispatch(key: str) -> Callable[[], None]:
-    """Returns the Streamlit callback for a message of the component `key`, which contains events of all components.
-
-    While a script run is busy, Streamlit keeps only the last message of a component, so the browser repeats in each
-    message every event that was not acknowledged.
-    """
+    """Returns Streamlit's callback for a message of `key`, which repeats all events that were not acknowledged."""
     now = channel.current()
 
     def receive() -> None:

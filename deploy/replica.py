@@ -22,10 +22,7 @@ STATES = {"drain": "drain", "stop": "maint", "ready": "ready"}  # command of thi
 
 
 def say(command: str, control: Path = CONTROL) -> str:
-    """Sends a command of HAProxy's Runtime API (Management Guide, section 9.3) to its control socket.
-
-    Returns the response, which is empty after a successful change. Raises OSError if HAProxy does not listen.
-    """
+    """Sends a command of HAProxy's Runtime API (section 9.3) and returns the response; OSError if nothing listens."""
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(str(control))
         line.sendall(f"{command}\n".encode())

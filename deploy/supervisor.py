@@ -142,10 +142,7 @@ def listening(path: Path) -> Iterator[socket.socket]:
 
 
 def request_restart(names: Sequence[str], control: Path = replica.CONTROL) -> Iterator[str]:
-    """Requests restarts, one after the other, from the running `python -m deploy`; raises OSError if it does not run.
-
-    Yields lines of text for a person; after a success, the last line is `done`.
-    """
+    """Asks the running `python -m deploy` for restarts, yields lines of text, the last `done`; OSError if none runs."""
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(str(control.parent / SOCKET))
         line.sendall(" ".join(names).encode() + b"\n")

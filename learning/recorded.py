@@ -62,10 +62,7 @@ def matrix() -> dict[str, dict[str, list[float]]]:
 
 
 def interval(values: list[float]) -> tuple[float, float, float]:
-    """Returns mean and 90% confidence interval (Student's t) over 1 to 10 seeds, within 0 and 1.
-
-    For one seed it returns only its value.
-    """
+    """Returns mean and 90% interval (Student's t) over seeds, within 0 and 1; for one seed its value."""
     mean, count = statistics.fmean(values), len(values)
     error = QUANTILES[count - 2] * statistics.stdev(values) / count**0.5 if count > 1 else 0.0
     return mean, max(0.0, mean - error), min(1.0, mean + error)

@@ -48,10 +48,7 @@ class Task:
         return (message("start"), *self.symbols)
 
     def sample(self, count: int, share: float, random: torch.Generator) -> Tensor:
-        """Returns random sequences (count, N) of token ids; `share`, 0 to 1, is the share of the training that is done.
-
-        N is `longest` for a share of 1 and may be smaller before.
-        """
+        """Returns random (count, N) token ids; N grows to `longest` with `share`, the share of training done."""
         raise NotImplementedError
 
     def answers(self, tokens: Tensor) -> Tensor:

@@ -57,11 +57,7 @@ def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[
 
 @dataclass(frozen=True)
 class _Job:
-    """A model to measure.
-
-    Functions are pickled by their names, because a module that runs as a command is called __main__ only in the first
-    process.
-    """
+    """A model to measure; functions are pickled by name, because a command's module is called __main__."""
 
     kind: str
     name: str

@@ -142,8 +142,7 @@ def limits_of_mean(values: Sequence[float] | ndarray, share: float) -> tuple[flo
 
 
 def chances_of_mean(values: Sequence[float] | ndarray, limit: float) -> tuple[float, float]:
-    """Returns the one-sided p-values of "the mean is below `limit`" and of "the mean is above `limit`", by bootstrap-t.
-    """
+    """Returns the one-sided p-values that the mean is below and above `limit`, by bootstrap-t."""
     studentised = _studentised(values)
     if studentised is None:
         return 1.0, 1.0

@@ -53,8 +53,7 @@ READINGS = {"gau-relu2": ("length",), "gau-softmax": ("logn",)}
 
 
 def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path | None = None) -> None:
-    """Adds the metrics of one seed to the model's file. Metrics of another number of steps are deleted from the file.
-    """
+    """Adds the metrics of one seed to the model's file, and deletes those of another number of steps."""
     path = (folder or SEEDS) / f"{name}.json"
     with locked(path.parent):
         old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -167,8 +167,7 @@ def is_older(measured: Mapping[str, Any], kind: str) -> bool:
 
 
 def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
-    """Returns modification times in ns as a cache key of the measurement, the card and other files; 0 for a missing
-    file."""
+    """Returns modification times in ns of a measurement, its card and other files, 0 if missing: a cache key."""
     paths = (MEASUREMENTS / f"{name}.{kind}.json", CHECKPOINTS / name / "card.json", *more)
     return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
 

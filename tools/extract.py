@@ -36,10 +36,7 @@ SCRIPT_TEXT = re.compile(rf"(?<![\w.$])({'|'.join(ONE)})\(\s*{_LITERAL}")
 
 
 def python(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
-    """Yields the interface texts of a Python file, in the format of Babel's extractors.
-
-    Babel's own extractor is not used, because it reads `_(row["name"])` as the text `name`.
-    """
+    """Yields a Python file's texts for Babel, whose own extractor reads `_(row["name"])` as the text `name`."""
     for node in ast.walk(ast.parse(file.read())):
         name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
         if isinstance(node, ast.Call) and name in (*ONE, *TWO):
@@ -101,10 +98,7 @@ def template() -> Catalog:
 
 
 def area(path: Path) -> str:
-    """Returns the area (part of the application) to which a file belongs.
-
-    Catalogues contain areas instead of file names, so that moving a file does not change the catalogues.
-    """
+    """Returns the area of a file; catalogues name areas, so that moving a file does not change them."""
     if path.suffix == ".js":
         return BROWSER
     return path.parts[0] if path.parts[0] != "assets" else Path(path.parts[1]).stem
@@ -136,10 +130,7 @@ def translated(message: Message) -> bool:
 
 
 def as_file(texts: Catalog) -> bytes:
-    """Returns the content of the catalogue's file.
-
-    Entries are sorted and have no dates, file names or line numbers, so that the file changes only with a text.
-    """
+    """Returns the catalogue's file: sorted, without dates and lines, so that it changes only with a text."""
     file = BytesIO()
     write_po(file, texts, width=120, include_lineno=False, omit_header=True, sort_output=True, ignore_obsolete=True)
     header = [f"Language: {texts.locale}", "Content-Type: text/plain; charset=utf-8",

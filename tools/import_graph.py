@@ -81,10 +81,7 @@ def _dotted(path: str) -> str:
 
 
 def violations(root: Path) -> list[str]:
-    """Returns one line per import that the table does not allow.
-
-    A folder may always import itself. A row for a subfolder replaces the row for the outer folder.
-    """
+    """Returns a line per import outside the table; an inner folder's row replaces that of the outer folder."""
     table, known, lines = rules(root), modules(root), []
     for module, path in known.items():
         row = max((who for who in table if f"{module}.".startswith(f"{who}.")), key=len, default=None)

@@ -35,10 +35,7 @@ _SEEDS, _PARTS = TypeAdapter[Any](json_object(steps=int, metrics=_OF_SEEDS)), Ty
 
 
 class Evidence:
-    """The content of all files that verdicts depend on; each file is read once.
-
-    A damaged file raises CheckpointError, which names it.
-    """
+    """The content of all files that verdicts depend on, each read once; a damaged one raises CheckpointError."""
 
     def __init__(self, checkpoints: Path | None = None, seeds: Path | None = None,
                  measurements: Path | None = None) -> None:
@@ -127,8 +124,7 @@ class Evidence:
         return entry["values"] if entry and card and store.is_of(entry, card) else None
 
     def memory(self, name: str, way: str = "chosen") -> dict[float, float]:
-        """Returns the perplexities of a model that keeps 1 / factor of its memory, on the same windows for all models.
-        """
+        """Returns the perplexities with 1 / factor of the memory kept, on the same windows for all models."""
         return {point["factor"]: point["perplexity"] for point in self._memory_points(name, way)}
 
     def memory_losses(self, name: str, way: str = "chosen") -> dict[float, ndarray]:
@@ -149,10 +145,7 @@ class Evidence:
 
     def error_of_texts(self, sides: Sequence[Sequence[tuple[str, per_text.Reader]]], steps: int,
                        seeds: Iterable[int]) -> float:
-        """Returns the standard error, due to the sampling of texts, of the first side's mean minus those of the others.
-
-        It is NaN if no training stores values per text.
-        """
+        """Returns the error due to texts of the first side minus the others; NaN without values per text."""
         known: list[per_text.Texts] = []
         for seed in seeds:
             try:

@@ -124,8 +124,7 @@ def at_decision(samples: Samples) -> Mapping[int, float]:
 
 
 def range_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
-    """Returns the smallest and the largest mean of several models, with names, at the deciding and the largest steps.
-    """
+    """Returns the smallest and the largest mean of models, named, at the deciding and the largest steps."""
     parts = []
     for steps in _table_steps(rows):
         known = sorted((statistics.fmean(samples[steps].values()), name, spread(samples[steps], form))

@@ -3,7 +3,7 @@
     python -m studies.corpus.disagreement translation-softmax [--sentences S]
 
 The sentences are those of ud_english_ewt (dev) that studies/corpus/heads.py uses. Writes
-studies/measurements/NAME.disagreement.json, which the Heads page shows: the mean of exp(D) over sentences with
+studies/measurements/NAME.disagreement.json: the mean of exp(D) over sentences with
 its standard error, by term, and the similarity of each pair of heads, by attention block and layer.
 """
 

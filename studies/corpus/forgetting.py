@@ -134,8 +134,7 @@ def for_choosing(corpus: StoriesCorpus, count: int) -> Tensor:
 
 
 def largest_factor(curve: Mapping[float, float], limit: float) -> float:
-    """Returns the largest factor up to which every perplexity is at most `limit`; 0 if full memory already exceeds it.
-    """
+    """Returns the largest factor with every perplexity up to it at most `limit`; 0 if full memory exceeds it."""
     within = itertools.takewhile(lambda point: point[1] <= limit, sorted(curve.items()))
     return max((factor for factor, _ in within), default=0.0)
 

@@ -5,7 +5,7 @@
 Confidence and roles are measured on sentences of ud_english_ewt (dev), relevance on the first of these sentences, token
 frequencies on its training split, and loss on validation texts of the model's own task. Definitions:
 models/analysis/head_measures.py, models/analysis/relevance.py, models/analysis/roles.py. For the relevance of a masked
-model every seventh token is hidden. Writes studies/measurements/NAME.heads.json, which the Heads page shows.
+model every seventh token is hidden. Writes studies/measurements/NAME.heads.json, for *Does it matter elsewhere?*.
 """
 
 import argparse

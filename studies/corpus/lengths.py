@@ -2,7 +2,7 @@
 
     python -m studies.corpus.lengths masked-softmax masked-log-n
 
-Writes studies/measurements/NAME.length.json, which the Length page draws. A model is evaluated at each length as
+Writes studies/measurements/NAME.length.json, which *And in longer texts?* draws. A model is evaluated at each length as
 it was trained, and under each scale policy that changes it. The base of log n is the trained length.
 
 The tokens are the same at all lengths, cut into long or short texts. Masked words and assignments use the texts of the
@@ -38,8 +38,7 @@ CAPTURED = 8_192  # number of tokens whose attention patterns are evaluated
 
 
 def plans_of(lab: StackLab) -> dict[str, HeadPlan]:
-    """Returns the plans under which a model is evaluated: the empty plan, and each scale policy that changes the model.
-    """
+    """Returns the plans that are measured: the empty one, and each scale policy that changes the model."""
     policies = [p for p in lab.attention.policies if p != lab.attention.trained_policy]
     return {policy: HeadPlan() if policy == "trained" else
             HeadPlan().with_scale(policy, lab.trained_length if policy == "logn" else None) for policy in policies}

@@ -55,8 +55,7 @@ def texts(lab: StackLab, corpus: StoriesCorpus, count: int, tokens: int) -> list
 
 
 def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str, Any]:
-    """Returns the result for one prompt: the minimal number of heads, its KL, the KL of each other choice, and the
-    time."""
+    """Returns the minimal number of heads for a prompt, its KL, the KL of each other choice, and the time."""
     began, worked = time.perf_counter(), time.process_time()
     before = lab.run(prompt, [HeadPlan()])[0]
     gating = Gating.of(lab, prompt, Question.of(before, 0))

@@ -15,7 +15,7 @@ runs.
 
 Numbers of heads are measured from coarse to fine. Each point is stored in RUNS/NAME/pruning.json, so a stopped command
 continues where it stopped. After M minutes the points so far are written to
-studies/measurements/NAME.pruning.json, which the Pruning page shows.
+studies/measurements/NAME.pruning.json, which *How many heads can go?* shows.
 """
 
 import argparse

@@ -183,8 +183,7 @@ def predict(probe: Probe, values: Tensor, questions: Questions, labels: Sequence
 
 def batch_loss(probe: Probe, states: Sequence[Sequence[Tensor]], lab: Lab, texts: Texts, batch: Batch,
                label_numbers: Sequence[Sequence[int]]) -> Tensor:
-    """Returns the mean cross entropy in nats over a batch of mixed lengths; gradients reach the probe and the states.
-    """
+    """Returns the mean cross entropy in nats of a batch of mixed lengths, with gradients."""
     logits, wanted = [], []
     for (chosen, _ids), layers in zip(batch, states, strict=True):
         numbers, values = chosen.tolist(), torch.stack([*layers], 2)

@@ -178,8 +178,7 @@ class TaskStudy:
         return of("train", self.train), of("test", self.test)
 
     def _cache_key(self, plan: HeadPlan, part: str) -> str:
-        """Returns the key of features, which tasks on the same texts share for the unmodified and for the pruned model.
-        """
+        """Returns the key of features; tasks on the same texts share those of unmodified and pruned models."""
         return f"{self.lab.fingerprint} {self.corpus.texts} {self.share} {part} {plan}"
 
     def _trained(self, values: Tensor, seed: int) -> probes.Probe:

@@ -61,8 +61,7 @@ def read_items(data: Path, name: str, count: int | None = None) -> tuple[Item, .
 
 
 def encode(tokenizer: Tokenizer, context: str, ending: str, longest: int) -> Ids:
-    """Returns the ids of `context`, a space and `ending`. Tokens at the beginning are left out if there are too many.
-    """
+    """Returns the ids of `context`, a space and `ending`, without the first tokens if there are too many."""
     encoding = tokenizer.encode(f"{context} {ending}", add_special_tokens=False)
     # The end of the token is compared, because some tokenizers join the space before a word to its token.
     start = next(i for i, (_, end) in enumerate(encoding.offsets) if end > len(context) + 1)

@@ -101,8 +101,7 @@ def _mean(of_models: Sequence[tuple[float, float]]) -> Estimate | None:
 
 
 def ranks_of_roles(study: Mapping[str, Any]) -> tuple[float, float, int, int]:
-    """Tests whether pruning a head with a role raises the loss more than pruning a head without (Mann, Whitney 1947).
-    """
+    """Tests whether pruning a head with a role costs more than one without (Mann, Whitney 1947)."""
     addresses: list[Address] = []
     values: list[float] = []
     for kind, kind_values in study["kinds"].items():

@@ -110,8 +110,7 @@ def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
 
 
 def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows) -> Check:
-    """Tests whether the loss is lower if keys are dropped by the selective mask F than if the oldest keys are dropped.
-    """
+    """Tests whether dropping keys by the mask F costs less than dropping the oldest keys."""
     what = message("{title}: better than dropping the oldest", title=message(title))
     if factor is None or factor not in chosen or factor not in oldest:
         return Check(what, UNKNOWN)

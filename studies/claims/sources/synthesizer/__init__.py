@@ -92,8 +92,7 @@ def _ratio_table(evidence: Evidence, over: Mapping[str, Samples], names: tuple[s
 
 
 def _with_corpora(evidence: Evidence, rows: list[dict[str, str]], names: Sequence[str]) -> list[dict[str, str]]:
-    """Returns the rows with two more columns: the ratios in books only and in stories only, of the deciding trainings.
-    """
+    """Returns the rows with the ratios in books only and in stories only, of the deciding trainings."""
     titles = {"books": N_("books alone, {steps:,} steps"), "stories": N_("stories alone, {steps:,} steps")}
     for corpus, title in titles.items():
         def read(metric: Metric, corpus: str = corpus) -> float:

@@ -152,8 +152,7 @@ def _alone(evidence: Evidence) -> Estimate | None:
 
 
 def rouge_chart(rouge: Mapping[str, ndarray], errors: Mapping[str, float]) -> Chart | None:
-    """Returns the chart of the mean ROUGE-L of each attention type with its 90% interval; None if nothing is measured.
-    """
+    """Returns the chart of mean ROUGE-L by attention type with 90% intervals; None if nothing is measured."""
     points = [{"name": TITLES[name], "value": round(float(values.mean()) + sign * errors[name], 4), "which": which}
               for name, values in rouge.items() for which, sign in (
                   (message("here"), 0), (message("90% interval"), -1), (message("90% interval"), 1))]
