@@ -40,7 +40,7 @@ function create(state) {
   const undo = button('undo', _('Undo'), act('undo'));
   const redo = button('redo', _('Redo'), act('redo'));
   const find = make(
-    'button.find',
+    'button.find.flex',
     { onclick: () => findTool() || goTo(state, LAB), 'aria-label': _('Find a tool') },
     iconElement(ICONS.find),
     make('span', { textContent: _('Find a tool') }),
@@ -66,7 +66,7 @@ function create(state) {
   const sharing = createSharing(() => settled(state), toClipboard);
   const share = button('share', _('Share'), sharing.open);
   setAttribute(share, 'aria-haspopup', 'dialog');
-  const note = make('span.note', { role: 'status' });
+  const note = make('span.note.strong', { role: 'status' });
   const copy = async text =>
     setText(note, (await toClipboard(text, sharing.dialog)) ? _('Copied') : _('Not copied: use the address bar'));
   const saved = createSaved(state, copy, () => sharing.close());
@@ -83,17 +83,17 @@ function create(state) {
     ],
   });
   more.element.classList.add('more');
-  const lost = make('span.lost', { hidden: true, role: 'status' });
-  const brand = make('a.brand', { dataset: { page: 'start' } });
+  const lost = make('span.lost.notice', { hidden: true, role: 'status' });
+  const brand = make('a.brand.flex.nowrap', { dataset: { page: 'start' } });
   brand.append(logo(), make('span', { textContent: TITLE }));
-  const places = make('nav.places', { 'aria-label': _('Places') });
-  const tabs = make('nav.tabs', { 'aria-label': _('Places') });
+  const places = make('nav.places.flex.nowrap', { 'aria-label': _('Places') });
+  const tabs = make('nav.tabs.flex.nowrap', { 'aria-label': _('Places') });
   const languages = make('span.languages');
-  const right = make('div.right', { role: 'group', 'aria-label': _('State') });
+  const right = make('div.right.flex.muted.nowrap', { role: 'group', 'aria-label': _('State') });
   right.append(lost, find, undo, redo, share, languages, theme.element, more.element);
-  const bar = make('div.place.bar', brand, places, right);
+  const bar = make('div.place.bar.flex', brand, places, right);
   const link = outerLink('', '');
-  const line = make('p.line', { hidden: true }, make('span'), link);
+  const line = make('p.line', { hidden: true }, make('span.muted'), link);
   state.root.append(bar, line, tabs, sharing.dialog);
   for (const nav of [brand, places, tabs]) onLink(nav, ({ dataset }) => goTo(state, dataset.page));
   // The listener is stored on the element and not in this module, so that another version of the library can end it.

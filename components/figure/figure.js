@@ -18,13 +18,13 @@ function create(state) {
   const problem = make('p.problem', { hidden: true, role: 'status' });
   const table = make('table');
   const wide = make('div.wide', { hidden: true, tabIndex: 0, role: 'region' }, table);
-  const switcher = makeButton('switch', _('Table'), () => showTable(state, wide.hidden), { 'aria-expanded': false });
+  const fold = makeButton('button small', _('Table'), () => showTable(state, wide.hidden), { 'aria-expanded': false });
   const take = createDownloadMenu(() => offer(state));
-  const corner = make('div.corner', switcher, take.element);
+  const corner = make('div.corner.flex', fold, take.element);
   state.root.append(corner, plot, problem, wide, numbers);
   plot.addEventListener('keydown', event => walk(state, event));
   const unfollow = onResize(plot, () => draw(state));
-  const parts = { plot, numbers, problem, table, wide, switcher, take, unfollow };
+  const parts = { plot, numbers, problem, table, wide, fold, take, unfollow };
   return { ...parts, shown: null, width: 0, turn: 0, result: null };
 }
 
@@ -43,7 +43,7 @@ function update(state, { spec, title, alt, hidden = false }) {
   Object.assign(state, { frame, drawnFrame: null });
   state.width = 0;
   state.take.rename(_('Download: {title}', { title }));
-  setAttribute(state.switcher, 'aria-label', _('Table: {title}', { title }));
+  setAttribute(state.fold, 'aria-label', _('Table: {title}', { title }));
   draw(state);
 }
 
@@ -148,7 +148,7 @@ function walk(state, event) {
 
 function showTable(state, shown) {
   state.wide.hidden = !shown;
-  setAttribute(state.switcher, 'aria-expanded', shown);
+  setAttribute(state.fold, 'aria-expanded', shown);
   if (!shown) return state.table.replaceChildren();
   const { columns, rows } = tableOf(state.data.spec);
   const textOf = value => (typeof value === 'number' ? formatFigure(value) : visibleText(value));

@@ -23,10 +23,10 @@ const paragraph = textContent => make('p', { textContent });
 /** Creates {element, show(open, dark), close()}; `send` sends an event. */
 export function createDetail(send) {
   const top = make('div');
-  const choice = make('div.seg', { role: 'group', 'aria-label': _('Chart') });
+  const choice = make('div.seg.wrap', { role: 'group', 'aria-label': _('Chart') });
   const place = make('div.chart');
   const rest = make('div');
-  const element = make('article.one', { tabIndex: -1 }, top, choice, place, rest);
+  const element = make('article.one.card', { tabIndex: -1 }, top, choice, place, rest);
   const figure = createFigure(place.appendChild(make('div')));
   let [drawn, known, chosen, link] = ['', null, 0, ''];
 
@@ -45,16 +45,16 @@ export function createDetail(send) {
     const { text, mark, word, source, about, facts, table, parts, command, methods, trainings, rates } = open;
     setAttribute(element, 'aria-label', text);
     top.replaceChildren(
-      make('p.verdict', markElement(mark), make('b', { textContent: word }), make('span')),
+      make('p.verdict.wrap', markElement(mark), make('b', { textContent: word }), make('span.fine')),
       make('h2.serif', { textContent: text }),
-      make('p.note', { textContent: about }),
+      make('p.note.muted', { textContent: about }),
       plotElement(open),
     );
     top.firstChild.lastChild.append(...linkedText(source));
     const list = facts.flatMap(([name, text]) => [make('dt', { textContent: name }), make('dd', ...linkedText(text))]);
     rest.replaceChildren(
-      make('dl', ...list),
-      make('div.row', ...(open.lab ? [lab(open)] : []), ...(table ? [csv(open)] : [])),
+      make('dl.muted', ...list),
+      make('div.wrap', ...(open.lab ? [lab(open)] : []), ...(table ? [csv(open)] : [])),
       ...(table ? [tableElement(table, _('Table'))] : []),
       ...(parts
         ? [folded(_('Parts, which do not decide, with 95% limits and p-values'), tableElement(parts, _('Parts')))]
@@ -84,7 +84,7 @@ export function createDetail(send) {
     choice.hidden = charts.length < 2;
     choice.replaceChildren(
       ...charts.map(({ name }, index) =>
-        makeButton('', name, () => choose(index, dark), { 'aria-pressed': index === chosen }),
+        makeButton('button small', name, () => choose(index, dark), { 'aria-pressed': index === chosen }),
       ),
     );
     place.hidden = known !== null && !charts.length;

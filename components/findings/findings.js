@@ -13,9 +13,9 @@ import { legendElement, markElement, plotElement } from './plots.js';
 const BESIDE = 980; // width in px from which the opened statement stands beside the list
 
 function create(state) {
-  const about = make('p.about');
+  const about = make('p.about.muted');
   const notice = make('p.notice', { role: 'status' });
-  const strip = make('div.strip', { role: 'group', 'aria-label': _('Verdicts') });
+  const strip = make('div.strip.wrap', { role: 'group', 'aria-label': _('Verdicts') });
   const list = make('div.list', { role: 'group', 'aria-label': _('Statements') });
   const columns = make('div.columns', list);
   const detail = createDetail(event => state.send(event));
@@ -102,15 +102,15 @@ function build(state, { verdicts, groups }) {
           },
           markElement(shape),
         );
-      const name = make('p', { title: meaning }, make('b.serif', { textContent: own.length }), word);
-      const line = make('div.marks', ...own.map(({ key }) => marks[key]));
+      const name = make('p.muted', { title: meaning }, make('b.serif', { textContent: own.length }), word);
+      const line = make('div.marks.wrap', ...own.map(({ key }) => marks[key]));
       return make('div', name, line, make('span.spoken', { textContent: meaning }));
     }),
   );
   const rowOf = statement => {
     const { key, text, mark: shape, word, about } = statement;
     return (rows[key] = make(
-      'button.entry',
+      'button.entry.item.grid.fill',
       { dataset: { key }, onclick: () => open(state, key) },
       markElement(shape),
       make(

@@ -39,17 +39,17 @@ export function plotElement({ plot }) {
     make('span', { textContent: text + named(index), style: { '--at': place } }),
   );
   const holds = isBelow ? sign('holds', 0, at(bounds[0])) : sign('holds', at(bounds.at(-1)), 1);
-  const signs = [holds, ...ticks.map(tick => sign('grid', tick.at)), sign('zero', at(0))];
+  const signs = [holds, ...ticks.map(tick => sign('scale', tick.at)), sign('zero', at(0))];
   signs.push(...bounds.map(bound => sign('bound', at(bound))));
   signs.push(sign('range', at(low), at(high)), sign('value', at(value)));
-  return make('div.small-plot', { 'aria-hidden': 'true' }, make('div.lane', ...signs), make('div.axis', ...axis));
+  return make('div.small-plot', { 'aria-hidden': 'true' }, make('div.lane', ...signs), make('div.axis.fine', ...axis));
 }
 
 /** Creates the explanation of the signs. */
 export function legendElement() {
   const entry = (className, text, at = 0.5, to = at) => make('span', make('b.lane', sign(className, at, to)), text);
   return make(
-    'p.legend',
+    'p.legend.wrap.fine',
     entry('value', _('tested difference, 90% interval')),
     entry('bound', _('margin or limit')),
     entry('holds', _('the statement holds'), 0, 1),

@@ -34,18 +34,18 @@ function row() {
 
 /** Creates {element, line, show(data, counts)}; `line` is the element with the answer, to which the picture's line leads. */
 export function createAnswer(state) {
-  const word = make('bdi.word.serif', { translate: false, dir: 'auto' });
+  const word = make('bdi.word.serif.nowrap', { translate: false, dir: 'auto' });
   const was = make('small');
-  const share = make('span.big', was, make('span'));
-  const line = make('div.line', word, share);
+  const share = make('span.big.strong.nowrap', was, make('span'));
+  const line = make('div.line.flex', word, share);
   const rows = Array.from({ length: MOST }, row);
   const others = row();
   const list = make('ol.options', ...[...rows, others].map(({ element }) => element));
   const vector = make('p.vector');
   const reveal = make('button.button.small', { textContent: _('Show the answer'), onclick: () => state.guess(null) });
-  const unknown = make('div.unknown', make('span.serif', { textContent: '?' }), reveal);
+  const unknown = make('div.unknown.grid.muted', make('span.serif', { textContent: '?' }), reveal);
   const key = createPictureKey();
-  const element = make('section.answer', { 'aria-label': _("The model's answer") });
+  const element = make('section.answer.stack', { 'aria-label': _("The model's answer") });
   element.append(line, list, vector, unknown, key.element);
   return {
     element,

@@ -25,7 +25,7 @@ export function createField(state) {
     'aria-label': _('Text for the model'),
   });
   const examples = createMenu({
-    text: _('Examples'),
+    ...{ text: _('Examples'), className: 'item' },
     entries: () =>
       (state.data.examples ?? []).map(({ title, text }) => ({
         text: title || text,
@@ -36,7 +36,7 @@ export function createField(state) {
         },
       })),
   });
-  const note = make('div.notes');
+  const note = make('div.notes.flex.muted.nowrap');
   const forgets = make('button.link');
   const tokens = make('span');
   const notice = make('p.notice', { role: 'status' });
@@ -49,7 +49,7 @@ export function createField(state) {
     state.send({ type: 'picture', data: await smallPicture(file.files[0]) });
     state.refresh();
   };
-  const typed = make('label.field', make('span', { textContent: _('Text') }), box, examples.element);
+  const typed = make('label.field.flex.muted.nowrap', make('span', { textContent: _('Text') }), box, examples.element);
   const element = make('div.field-row', typed, upload, note, notice, actions);
   let shown = ''; // the text that was typed here or set by `show`
   let hidden = ''; // the hidden word of a lesson in its brackets; the field shows UNKNOWN until the answer is shown

@@ -60,7 +60,7 @@ export function createInspector(state) {
   const headButton = (textContent, onclick, more = {}) => make('button.reset', { textContent, onclick, ...more });
   const signButton = (sign, title, onclick) => headButton(sign, onclick, { title, 'aria-label': title });
   const reset = headButton(_('Undo all changes'), () => send({ type: 'reset' }));
-  const things = make('div.things', { role: 'tablist', 'aria-label': _('Selection') }, ...tabs);
+  const things = make('div.things.flex', { role: 'tablist', 'aria-label': _('Selection') }, ...tabs);
   const side = createSide(send);
   const view = make('div.view', { id: 'inspected', role: 'tabpanel', tabIndex: -1 });
   const tools = make('div.tools', { role: 'group', 'aria-label': _('Tools') });
@@ -81,8 +81,8 @@ export function createInspector(state) {
     send({ type: 'pin', name: key, on: !data.pins?.some(tool => tool.key === key) });
   });
   const pins = make('div.pins', { style: PINS });
-  const tabline = make('div.tabline', things, reset, pin, widen);
-  const element = make('section.inspector', { 'aria-label': _('The selection and its tools') });
+  const tabline = make('div.tabline.flex', things, reset, pin, widen);
+  const element = make('section.inspector.grid.card', { 'aria-label': _('The selection and its tools') });
   const unfold = key => {
     state.unfolded = data.lesson?.place; // the step that shows more than it needs
     open(key);
@@ -128,14 +128,14 @@ export function createInspector(state) {
     setChildren(tools, offered, () => [
       ...offered.map(tool =>
         make(
-          'button',
+          'button.item.flex',
           { dataset: { key: tool.key }, onclick: () => open(tool.key) },
           make('span', { textContent: tool.question }),
           tipped(make('small', { textContent: tool.term }), tool.tip),
         ),
       ),
       make(
-        'button.every',
+        'button.every.item.flex',
         { onclick: () => palette.open(data.tools), 'aria-haspopup': 'dialog' },
         make('span', { textContent: _('All tools') }),
         make('kbd', { textContent: '/' }),

@@ -134,7 +134,7 @@ function stepButtons(state) {
   const button = (text, name, by) => makeButton('button small', text, () => state.step(by), { 'aria-label': name });
   state.origin = make('small');
   return make(
-    'div.steps',
+    'div.steps.muted.nowrap',
     button('◀', _('Previous word'), -1),
     make('span', { textContent: _('next word') }),
     button('▶', _('Next word'), 1),

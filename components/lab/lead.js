@@ -14,8 +14,8 @@ import { showSentences } from './sentence.js';
 
 /** Creates the lead and the caption: {elements, show(data, view, shown), close()}. */
 export function createLead(state) {
-  const models = createMenu({ text: '', className: 'control', entries: () => modelEntries(state) });
-  const whose = createMenu({ text: '', className: 'control', entries: () => whoseEntries(state) });
+  const models = createMenu({ text: '', className: 'control nowrap', entries: () => modelEntries(state) });
+  const whose = createMenu({ text: '', className: 'control nowrap', entries: () => whoseEntries(state) });
   const lead = make('p.lead.serif');
   const caption = make('p.caption.serif', { 'aria-live': 'polite' });
   return {
@@ -77,9 +77,9 @@ const SHARES = [0.01, 0.1, 0.5, 1]; // of the attention, named on its scale
 export function createLegend(state) {
   const toggle = (name, text, term) => {
     const change = () => state.mark({ [name]: !state.view.marks[name] });
-    return addTip(makeButton('switch', text, change), term);
+    return addTip(makeButton('switch muted', text, change), term);
   };
-  const entry = (...children) => make('span.entry', ...children);
+  const entry = (...children) => make('span.entry.inline', ...children);
   const name = textContent => make('span', { textContent });
   const ticks = SHARES.map(part =>
     make('span', { textContent: formatShare(part), style: { '--at': Math.sqrt(part) } }),
@@ -89,11 +89,11 @@ export function createLegend(state) {
   attention.tabIndex = 0;
   const contributions = toggle('contributions', _('contributions'), 'contributions');
   const guesses = toggle('guesses', _('guesses'), 'logit-lens');
-  const training = makeButton('switch', _('training'), () => {
+  const training = makeButton('switch muted', _('training'), () => {
     state.training = !state.training;
     state.refresh();
   });
-  const target = make('span.targets', { role: 'group', 'aria-label': _('Token') });
+  const target = make('span.targets.inline', { role: 'group', 'aria-label': _('Token') });
   const pushes = entry(svgElement(BARS), name(_('pushes for or against')), target);
   const unit = entry(make('i.unit'), name(_('1 logit')));
   const chance = entry(svgElement(LINE), make('span'));
@@ -101,7 +101,7 @@ export function createLegend(state) {
   const moved = entry(make('i.tick', { style: { width: '18px', height: '3px' } }), name(_('moved attention')));
   const message = entry();
   const parts = [attention, entry(contributions), pushes, unit, entry(guesses), chance, training];
-  const element = make('div.legend', ...parts, before, moved, message);
+  const element = make('div.legend.wrap.fine.nowrap', ...parts, before, moved, message);
   return {
     element,
     show(data, { marks }, { unit: px }) {
@@ -140,7 +140,7 @@ function showTargets(state, element, { token, choices }) {
     choices.map(({ id, label }) => {
       const word = make('bdi.serif', { textContent: tokenText(label), translate: false, dir: 'auto' });
       if (choices.length < 2) return word;
-      const button = make('button', { 'aria-pressed': id === chosen }, word);
+      const button = make('button.muted', { 'aria-pressed': id === chosen }, word);
       button.onclick = () => {
         state.send({ type: 'contribution', token: id });
         state.refresh();

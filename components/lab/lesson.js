@@ -17,16 +17,16 @@ export function guess(state, choice) {
 /** Creates {element, show(data), close()}; `data.lesson` is the step, as app/lab/lesson.py describes it. */
 export function createLesson(state) {
   const where = make('p.where', { id: 'lesson' });
-  const stops = make('ol.stops', { 'aria-label': _('Steps') });
+  const stops = make('ol.stops.flex', { 'aria-label': _('Steps') });
   const heading = make('h1.serif', { tabIndex: -1 });
   const text = make('p.text');
-  const ask = make('p.ask', { id: 'ask' });
-  const choices = make('div.choices', { role: 'group', 'aria-labelledby': 'ask' });
+  const ask = make('p.ask.strong', { id: 'ask' });
+  const choices = make('div.choices.grid', { role: 'group', 'aria-labelledby': 'ask' });
   const because = make('p.because', { role: 'status' });
   const tick = make('span.check', { 'aria-hidden': true });
   const what = make('span.what');
-  const counter = make('strong.counter', { role: 'status' });
-  const task = make('p.task', tick, make('span', what, ' ', counter));
+  const counter = make('strong.counter.nowrap', { role: 'status' });
+  const task = make('p.task.grid', tick, make('span', what, ' ', counter));
   const status = make('span.spoken', { role: 'status' });
   const back = button('button back', _('Back'), () => go('back'));
   const forth = button('button forth', '', () => go('forth'));
@@ -40,16 +40,16 @@ export function createLesson(state) {
   shortcut(back, 'Shift+PageUp');
   shortcut(forth, 'Shift+PageDown');
   const element = make(
-    'section.lesson',
+    'section.lesson.stack',
     { hidden: true, 'aria-labelledby': 'lesson' },
-    make('header', where, teach),
+    make('header.wrap.muted', where, teach),
     stops,
     heading,
     text,
     make('div.question', ask, choices),
     task,
     because,
-    make('footer', back, forth, status, leave),
+    make('footer.flex', back, forth, status, leave),
   );
   let place = null; // the displayed step
   let isTaken = false; // the visitor opened the next step in the panel, so the focus follows

@@ -85,8 +85,8 @@ const isEmbedded = () => window.top !== window.self || new URLSearchParams(locat
 export function createMinute(state) {
   const count = make('span');
   const leave = make('button.link', { onclick: () => end() });
-  const [says, ask] = ['says serif', 'ask'].map(className => make('p', { className }));
-  const card = make('section.minute', { hidden: true, 'aria-label': _('First minute') });
+  const [says, ask] = ['says serif', 'ask strong'].map(className => make('p', { className }));
+  const card = make('section.minute.card.wrap', { hidden: true, 'aria-label': _('First minute') });
   card.append(count, says, ask, leave);
   const spoken = make('p.spoken', { role: 'status' });
   state.root.querySelector('.inspector').before(card, spoken);

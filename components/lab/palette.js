@@ -39,7 +39,7 @@ export function createPalette(act) {
   const count = make('p.spoken', { role: 'status' });
   const close = make('button', { 'aria-label': _('Close') }, make('kbd', { textContent: 'Esc' }));
   const element = make('dialog.palette', { 'aria-label': _('All tools') });
-  element.append(make('div.search', iconElement(FIND), field, close), columns, count);
+  element.append(make('div.search.flex', iconElement(FIND), field, close), columns, count);
   let tools = [];
   let marked = 0;
   const options = () => /** @type {HTMLElement[]} */ (Array.from(columns.querySelectorAll('[role=option]')));
@@ -68,7 +68,7 @@ export function createPalette(act) {
             ...own.map(tool =>
               make(
                 'div',
-                { id: `tool-${tool.key}`, className: 'option', onclick: () => choose(tool.key), role: 'option' },
+                { id: `tool-${tool.key}`, className: 'option item', onclick: () => choose(tool.key), role: 'option' },
                 make('span', { textContent: tool.question }),
                 make('small', { textContent: tool.term }),
               ),

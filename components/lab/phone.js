@@ -11,18 +11,17 @@ const LONGEST_TEXT = 20; // characters of a written text
 
 /** Creates {element, show(data, view)}. */
 export function createPhoneBar(state) {
-  const word = make('bdi.serif', { translate: false, dir: 'auto' });
+  const word = make('bdi.serif.strong', { translate: false, dir: 'auto' });
   const share = make('small');
   const lead = make('span');
   const said = make('span.said.serif', lead, word, share);
-  const show = make('button.button', { textContent: _('Show the answer') });
-  show.onclick = () => state.guess(null);
+  const show = make('button.button', { textContent: _('Show the answer'), onclick: () => state.guess(null) });
   const button = make('button.button.primary');
   button.onclick = () => {
     const pruned = isPruned(state.view);
     state.change(pruned ? { constant: false, gate: 1 } : { gate: 0 });
   };
-  const element = make('div.phone-bar', said, show, button);
+  const element = make('div.phone-bar.flex.nowrap', said, show, button);
   return {
     element,
     show(data, view) {

@@ -17,13 +17,13 @@ const SWIPE = 60; // px of a swipe to the next layer
 
 /** Creates a picture of attention blocks, and of the words below them; `line`: it has the line to the answer. */
 export function createPicture(state, { row, kinds, line, hasMemory = false, steps = null }) {
-  const rows = make('div.rows');
+  const rows = make('div.rows.grid');
   const next = make('div.next.serif', { 'aria-hidden': true });
   const element = make('section.picture');
   const tail = steps ? [steps] : line ? [next] : [];
   const words = createWords(state, row, { tail });
   const strings = createStrings(state, { element, words, line });
-  const bottom = make('div.bottom', words.element, ...tail);
+  const bottom = make('div.bottom.grid', words.element, ...tail);
   const memory = hasMemory ? createWords(state, row, { isMemory: true }) : null;
   element.append(strings.element, ...(memory ? [memory.element] : []), rows, bottom, words.strip);
   element.classList.toggle('lineless', !line);

@@ -6,13 +6,13 @@ import { iconElement } from '../widgets/menu.js';
 
 /** Creates {element, show(data, view)}. */
 export function createPictureKey() {
-  const entry = (path, textContent) => make('li', iconElement(path), make('span', { textContent }));
+  const entry = (path, textContent) => make('li.flex', iconElement(path), make('span', { textContent }));
   const constant = entry('M1 1h14v14H1zM4 4h8v8H4z', _('a constant head'));
   const pruned = entry('M1 1h14v14H1zM1 8 8 1M1 15 15 1M8 15 15 8', _('a pruned head: computed, not used'));
   const curve = entry('M2 15V12Q2 8 6 8H10Q14 8 14 4V1', _('the words it looks at; thicker is more'));
   const growing = entry('M8 15V1M4 8H8M5 4 8 1 11 4', _('each layer adds to the answer'));
   for (const { classList } of [curve, growing]) classList.add('in-one-line');
-  const element = make('ol.picture-key');
+  const element = make('ol.picture-key.stack');
   element.append(
     constant,
     pruned,

@@ -28,14 +28,14 @@ export function createSide(send) {
     constant: button('constant', _('Constant'), 'C', () => change({ constant: true, gate: gate || 1 })),
     pruned: button('pruned', _('Pruned'), 'P', () => change({ gate: 0 })),
   };
-  const segment = make('div.segment', { role: 'group', 'aria-label': _('State of the selected heads') });
+  const segment = make('div.segment.grid', { role: 'group', 'aria-label': _('State of the selected heads') });
   segment.append(...Object.values(buttons));
   const slider = make('input', { type: 'range', min: 0, max: 1, step: 0.05, 'aria-label': _('Gate') });
   slider.oninput = () => change({ gate: Number(slider.value), drag: true });
   slider.onchange = () => change({ gate: Number(slider.value), drag: false });
   const counts = make('span');
   const share = make('output');
-  const fader = addTip(make('label.fader', make('span.line', counts, share), slider), 'gate');
+  const fader = addTip(make('label.fader', make('span.line.flex', counts, share), slider), 'gate');
   const remark = make('p.note', { 'aria-live': 'polite' });
   const heads = make('div.heads', segment, fader, remark);
   const facts = make('div.facts');

@@ -10,7 +10,7 @@ export function createSteps(state) {
     state.send({ type: 'model', name: state.data.steps[slider.value].name });
     state.refresh();
   };
-  const [name, score, marks] = [make('b'), make('span'), make('div.marks', { ariaHidden: 'true' })];
+  const [name, score, marks] = [make('b'), make('span'), make('div.marks.grid.fine.nowrap', { ariaHidden: 'true' })];
   const element = make('section.fader.checkpoints', name, ' ', score, slider, marks);
   return {
     element,

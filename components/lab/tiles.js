@@ -16,7 +16,7 @@ function tile({ kind }, layer, head, numbered) {
   const level = make('i.level');
   const button = make('button.tile', { tabIndex: -1, dataset: { kind, layer, head } });
   button.append(canvas, level, badge);
-  const number = make('span.number', { textContent: numbered ? head + 1 : '', 'aria-hidden': true });
+  const number = make('span.number.muted', { textContent: numbered ? head + 1 : '', 'aria-hidden': true });
   const gate = make('i.model-gate', { hidden: true });
   return { button, canvas, badge, level, gate, cell: make('span.cell', number, button, gate) };
 }
@@ -29,7 +29,7 @@ export function createLayer(kind, layer, several, numbered) {
     ? _('Layer {layer}, {kind}', { layer: layer + 1, kind: kind.title })
     : _('Layer {layer}', { layer: layer + 1 });
   const name = make(
-    'button.layer-name',
+    'button.layer-name.muted',
     { dataset: { kind: kind.kind, layer }, title: _('Select the whole layer') },
     make('b', { textContent: _('Layer {layer}', { layer: layer + 1 }) }),
     ...(several ? [make('small', { textContent: short })] : []),
@@ -40,7 +40,7 @@ export function createLayer(kind, layer, several, numbered) {
   const group = make(
     'div',
     {
-      className: kind.heads === 1 ? 'tiles single' : 'tiles',
+      className: kind.heads === 1 ? 'tiles grid single' : 'tiles grid',
       style: { '--heads': kind.heads },
       dataset: { layer: layer + 1 },
       role: 'group',

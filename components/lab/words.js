@@ -42,7 +42,7 @@ export function createWords(state, row, { tail = [], isMemory = false } = {}) {
     const old = patches ? [] : words; // a letter changes few words: the others keep their elements
     words = tokens.map((token, index) => {
       if (old[index]?.token === token) return old[index];
-      const share = make('span.weight');
+      const share = make('span.weight.muted');
       const button = make('button.word', { dataset: { index } }, tokenElement(token), share);
       return { token, button, share };
     });
@@ -214,7 +214,7 @@ function createStrip(state, row) {
   const mark = make('i.mark');
   const name = make('span');
   const bar = make('div.bar', { style: { height: `${STRIP}px` } }, canvas, mark);
-  const element = make('div.strip', { hidden: true }, name, bar);
+  const element = make('div.strip.fine', { hidden: true }, name, bar);
   let count = 1;
   const move = event => {
     const { left, width } = bar.getBoundingClientRect();

@@ -7,7 +7,7 @@ import { linkedText, make, makeButton, onLink, setChildren, setText } from '../w
 function create(state) {
   const problems = make('p.problems', { role: 'status' });
   const about = make('p');
-  const cards = make('div.cards');
+  const cards = make('div.cards.grid');
   const teachers = make('a.button.small', {
     href: stateQuery({ page: 'teachers' }),
     textContent: _('For teachers: a class of 45 minutes'),
@@ -16,7 +16,7 @@ function create(state) {
   const line = make('small', { textContent: _('Links, questions and answers to print.') });
   const start = makeButton('button small', _('Show the first page again'), () => state.send({ type: 'start' }));
   const title = make('h1.serif', { textContent: _('Lessons') });
-  const parts = [problems, title, about, make('p.teachers', teachers, line), cards, start];
+  const parts = [problems, title, about, make('p.teachers.wrap', teachers, line), cards, start];
   state.root.append(make('main.place', ...parts));
   return { problems, about, cards };
 }
@@ -26,7 +26,7 @@ function update(state, { problems, about, cards }) {
   setText(state.about, about);
   const card = ({ title, about: line, effort, source, button, to, next }) =>
     make(
-      'article',
+      'article.stack.card',
       make('h2.serif', { textContent: title }),
       make('p', { textContent: line }),
       make('small', { textContent: effort }),

@@ -14,9 +14,9 @@ export function createMatrix(state, before = [], after = []) {
     make('button', { className, onclick: () => state.send(event) }, ...children);
   const result = ({ task, title }, column, { share, part, range }) => {
     const cell = button(
-      'result',
+      'result item fill',
       { type: 'cell', task, column: column.name },
-      make('b', { textContent: share }),
+      make('b.strong', { textContent: share }),
       make('i', { style: { '--share': part[0], '--low': part[1], '--high': part[2] } }),
       make('small', { textContent: range }),
     );
@@ -29,14 +29,14 @@ export function createMatrix(state, before = [], after = []) {
         'tr',
         header('row', title, line),
         ...cells.map((cell, index) => make('td', result({ task, title }, columns[index], cell))),
-        make('td.note', { textContent: baseline }),
+        make('td.note.muted', { textContent: baseline }),
       ),
     );
     const heads = [...columns.map(({ title }) => title), _('Without attention')].map(title => header('col', title));
     element.replaceChildren(
       ...before,
       make('p.lead.serif', { textContent: about }),
-      make('p.note', { textContent: note }),
+      make('p.note.muted', { textContent: note }),
       make('div.scrolls', make('table', make('thead', make('tr', make('td'), ...heads)), make('tbody', ...bodies))),
       ...after,
     );

@@ -7,10 +7,10 @@ import { make, makeButton, setAttribute, setChildren, setText } from '../widgets
 
 const shortName = name => name.split('/')[1].replace('base-uncased-finetuned-sst-2-english', 'sst-2');
 
-const heading = textContent => make('h2.serif', { textContent });
+const heading = textContent => make('h2.serif.fill', { textContent });
 
 function create(state) {
-  const table = make('table', { 'aria-label': _('Models') });
+  const table = make('table.fill', { 'aria-label': _('Models') });
   table.addEventListener('click', ({ target }) => {
     const { name } = target.closest('button')?.dataset ?? {};
     if (name) state.send({ type: 'model', model: name });
@@ -18,7 +18,7 @@ function create(state) {
   const [label, help, about, size] = ['span', 'small', 'p', 'p'].map(tag => make(tag));
   help.id = 'help';
   const field = make('input', {
-    ...{ className: 'input', spellcheck: false, autocomplete: 'off', translate: false },
+    ...{ className: 'input fill', spellcheck: false, autocomplete: 'off', translate: false },
     autocapitalize: 'off',
     'aria-describedby': help.id,
   });
@@ -28,19 +28,19 @@ function create(state) {
     state.refresh();
   };
   const open = make('button.button', { type: 'submit', textContent: _('Open') });
-  const form = make('form', make('label', label, field), open);
+  const form = make('form.wrap', make('label', label, field), open);
   form.onsubmit = event => {
     event.preventDefault();
     if (!field.readOnly) find(field.value);
   };
-  const found = make('div');
+  const found = make('div.wrap');
   found.append(
     makeButton('button primary', _('Load'), () => state.send({ type: 'load' })),
     size,
   );
   const [problems, errors] = ['status', 'alert'].map(role => make('div', { role }));
   problems.className = 'problems';
-  const suggested = make('div');
+  const suggested = make('div.wrap');
   const title = make('h1.serif', { textContent: _('Choose a model') });
   const line = make('p', { textContent: _('Each dot is a model. Press one to open it.') });
   const own = [heading(_('A model of yours')), about, form, help, found, errors, suggested];
@@ -63,7 +63,7 @@ function update(state, data) {
   setAttribute(state.open, 'aria-disabled', data.busy || state.waiting().some(({ type }) => type === 'find'));
   const chip = name => makeButton('button small', shortName(name), () => state.find(name), { title: name });
   const group = ([name, names]) =>
-    make('div', { role: 'group', 'aria-label': name }, make('small', name), ...names.map(chip));
+    make('div.wrap', { role: 'group', 'aria-label': name }, make('small.fill', name), ...names.map(chip));
   setChildren(state.suggested, groups, () =>
     groups.length ? [heading(_('Models to begin with')), ...groups.map(group)] : [],
   );
@@ -77,7 +77,7 @@ function tableParts({ tasks, rows, present }) {
   const dot = ({ name, title, label, score }, task, isOne) =>
     make('button', {
       textContent: isOne ? '' : label,
-      className: name === present ? 'dot present' : 'dot',
+      className: `dot ${isOne ? 'inline' : 'flex'} ${name === present ? 'present' : ''}`,
       title: score ? `${title}: ${score}` : title,
       dataset: { name, task },
       'aria-label': `${isOne ? title : label}, ${task}`,
@@ -85,7 +85,7 @@ function tableParts({ tasks, rows, present }) {
     });
   const row = ({ title, line, cells }) => {
     const name = cell('th', 'row', title);
-    name.append(make('span', { textContent: line }));
+    name.append(make('span.muted', { textContent: line }));
     const dots = cells.map((own, index) =>
       make('td', { dataset: { task: tasks[index] } }, ...own.map(each => dot(each, tasks[index], own.length === 1))),
     );

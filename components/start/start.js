@@ -12,10 +12,10 @@ import { make, onResize, setStarredText, setText } from '../widgets/dom.js';
 import { svgElement } from '../widgets/menu.js';
 
 function create(state) {
-  const [title, about, words, says] = [make('h1'), make('p.about'), make('div.words'), make('p.says')];
+  const [title, about, words, says] = [make('h1'), make('p.about.muted'), make('div.words.wrap'), make('p.says')];
   const arc = svgElement(['svg', { class: 'strings', 'aria-hidden': 'true' }, ['path']]);
   says.setAttribute('aria-live', 'polite');
-  const [buttons, ways] = [make('div.buttons'), make('nav.ways')];
+  const [buttons, ways] = [make('div.buttons.wrap'), make('nav.ways.grid')];
   state.root.append(
     make('main.start', title, about, make('div.read', arc, words), make('div.ask', says, buttons), ways),
   );
@@ -33,7 +33,7 @@ function update(state, data) {
   showActions(state, state.buttons, data.buttons, ({ name }) => [name]);
   showActions(state, state.ways, data.ways, ({ title, line }) => [
     make('b', { textContent: title }),
-    make('span', { textContent: line }),
+    make('span.muted', { textContent: line }),
   ]);
   drawArc(state);
 }
@@ -44,7 +44,8 @@ function showActions(state, place, actions, content) {
   actions.forEach((action, index) => {
     const button = place.children[index] ?? place.appendChild(make('button'));
     button.replaceChildren(...content(action));
-    button.onclick = () => state.send(action.event);
+    const look = place === state.ways ? '' : index + 1 < actions.length ? 'button' : 'button primary';
+    Object.assign(button, { className: look, onclick: () => state.send(action.event) });
   });
 }
 
@@ -63,10 +64,10 @@ function showWords(state, { words, answer, chance, pruned }) {
     element.classList.toggle('most', index === most);
     element.classList.toggle('looks', index === words.length - 1);
     if (groups.length && !/^[\s\p{L}\p{N}]/u.test(text)) groups.at(-1).append(element);
-    else groups.push(make('span.group', element));
+    else groups.push(make('span.group.nowrap', element));
   });
   const slot = make('bdi', { textContent: tokenText(answer).trim(), translate: false });
-  groups.at(-1).append(make('span.slot', slot, make('small', { textContent: chance })));
+  groups.at(-1).append(make('span.slot.strong', slot, make('small', { textContent: chance })));
   state.words.replaceChildren(...groups);
   state.words.classList.toggle('pruned', pruned);
 }

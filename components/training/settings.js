@@ -12,14 +12,14 @@ const TESTS = {
   pruned: ({ gate }) => gate === 0,
 };
 
-/** Creates {element, heads, phone, show(data, index), close()}: the column, the line of the selected head, the bar of phones. */
+/** Creates {element, heads, phone, show(data), close()}: the column, the line of the selected head, the bar of phones. */
 export function createSettings(state, stage) {
-  const note = () => make('p.note');
+  const note = () => make('p.note.muted');
   const set = (name, value) => stage.send({ type: 'set', name, value });
   const menu = field =>
     createMenu({
       text: '',
-      className: 'control',
+      className: 'control nowrap',
       entries: () =>
         state.data.choices[field].map(({ name, title, line }) => ({
           text: title,
@@ -32,7 +32,7 @@ export function createSettings(state, stage) {
   const lines = { task: note(), attention: note() };
   const numbers = { layers: _('Layers'), heads: _('Heads'), seed: _('Seed') };
   const inputs = Object.keys(numbers).map(name => {
-    const input = make('input', { type: 'number', name, min: name === 'seed' ? 0 : 1 });
+    const input = make('input.input', { type: 'number', name, min: name === 'seed' ? 0 : 1 });
     input.onchange = () => input.reportValidity() && input.value && set(name, Number(input.value));
     return input;
   });
@@ -45,12 +45,12 @@ export function createSettings(state, stage) {
     { 'aria-label': _('Settings of the training') },
     button('link', _('← All tasks and types'), () => stage.send({ type: 'table' })),
     make('h1.serif', { textContent: _('Watch it learn') }),
-    make('div.setting', _('Task'), menus.task.element),
+    make('div.setting.flex', _('Task'), menus.task.element),
     lines.task,
-    make('div.setting', _('Attention'), menus.attention.element),
+    make('div.setting.flex', _('Attention'), menus.attention.element),
     lines.attention,
-    make('div.numbers', ...inputs.map(input => make('label', numbers[input.name], input))),
-    make('div.go', train, lab),
+    make('div.numbers.flex.fine', ...inputs.map(input => make('label', numbers[input.name], input))),
+    make('div.go.wrap', train, lab),
     about,
   );
   const names = { live: _('Live'), constant: _('Constant'), pruned: _('Pruned') };
@@ -61,14 +61,14 @@ export function createSettings(state, stage) {
   });
   const title = make('b');
   const group = { role: 'group', 'aria-label': _('State from the first step') };
-  const segment = make('div.segment.small', { ...group }, ...states);
+  const segment = make('div.segment.small.grid', { ...group }, ...states);
   const said = make('span.said');
   return {
     element,
-    heads: make('div.heads', title, segment, again, remark),
-    phone: make('div.phone-bar', said, press),
+    heads: make('div.heads.wrap', title, segment, again, remark),
+    phone: make('div.phone-bar.flex.nowrap', said, press),
     close: () => Object.values(menus).forEach(each => each.close()),
-    show(data, index) {
+    show(data) {
       for (const field of ['task', 'attention']) {
         const chosen = data.choices[field].find(({ name }) => name === data.recipe[field]);
         menus[field].write(chosen.title);
@@ -90,7 +90,7 @@ export function createSettings(state, stage) {
       again.hidden = !data.complete || !data.may_train || !heads.every(TESTS.live);
       const some = stage.view.heads.self.flat().some(TESTS.constant);
       setText(remark, some ? _('A constant head looks evenly at all visible words.') : '');
-      said.replaceChildren(make('bdi.serif', { textContent: stage.data.answer.rows[0].label }), stage.data.short);
+      said.replaceChildren(make('bdi.serif.strong', stage.data.answer.rows[0].label), stage.data.short);
     },
   };
 }

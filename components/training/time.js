@@ -41,14 +41,14 @@ export function createTime(state) {
   };
   const [back, forth] = [play(-1, _('Play backwards')), play(1, _('Play forwards'))];
   const step = make('b');
-  const names = make('span.names');
+  const names = make('span.names.wrap');
   const chart = make('div');
   const element = make(
     'section.time',
     { 'aria-label': _('Accuracy during the training') },
     chart,
     make('div.fader', { style: { margin: `0 ${RIGHT - THUMB}px 0 ${EDGES.left - THUMB}px` } }, slider),
-    make('div.names', back, forth, step, names),
+    make('div.names.wrap', back, forth, step, names),
   );
   return {
     element,
@@ -72,9 +72,9 @@ export function createTime(state) {
 function nameOf(state, { title }, place) {
   const line = ['path', { d: 'M0 2h28', class: place ? 'beside' : 'curve', 'stroke-dasharray': DASHES[place] }];
   const sign = svgElement(['svg', { viewBox: '0 0 28 4', width: 28, height: 4, 'aria-hidden': 'true' }, line]);
-  if (!place) return make('b', sign, title);
+  if (!place) return make('b.inline', sign, title);
   const onclick = () => state.send({ type: 'beside', index: place - 1 });
-  return make('button', { onclick }, sign, title);
+  return make('button.inline', { onclick }, sign, title);
 }
 
 /** Returns the curves as a tree of core/picture/svg.js. */
@@ -93,7 +93,7 @@ function drawing(data, index, width) {
     'svg',
     { viewBox: `0 0 ${width} ${height}`, height, width, role: 'img', 'aria-label': summary },
     ...[0, 0.5, 1].flatMap(share => [
-      line(share, 'grid'),
+      line(share, 'scale'),
       text(edges.left - 8, y(share) + 4, `${100 * share}%`, 'end'),
     ]),
     text(edges.left + 6, y(1) + 14, _('right answers'), 'start'),

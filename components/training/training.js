@@ -25,7 +25,7 @@ function create(state) {
   const stage = createStage(state);
   const picture = createPicture(stage, { row: 'text', kinds: data => data.kinds, line: true });
   const answer = createAnswer(stage);
-  const verdict = make('p.verdict');
+  const verdict = make('p.verdict.strong');
   answer.element.append(verdict);
   const legend = createLegend(stage);
   const time = createTime(state);
@@ -40,7 +40,7 @@ function create(state) {
   const board = make('div.board', picture.element);
   const head = make('div.head', lead, caption, legend.element);
   const drawn = make('div.stage', head, answer.element, board, settings.heads, time.element);
-  const columns = make('div.columns', settings.element, drawn);
+  const columns = make('div.columns.grid', settings.element, drawn);
   const shown = make('div', make('div.training', columns), settings.phone);
   state.root.append(make('div.place.lab', lesson.element, notice, table.element, shown));
   const unfollow = onResize(state.root, () => state.data?.recipe && paint(state, true));
@@ -167,10 +167,10 @@ function paint(state, resized = false) {
     { text, slots: { whose } },
   ]);
   showSentences(state.caption, [stage.data.caption]);
-  verdict.classList.toggle('wrong', !stage.data.answer.rows[0].right);
+  verdict.classList.toggle('notice', !stage.data.answer.rows[0].right);
   setText(verdict, stage.data.verdict);
   time.show(data, index, state.playing);
-  settings.show(data, index);
+  settings.show(data);
   stage.draws = stage.fresh = false;
 }
 

@@ -113,7 +113,7 @@ export function createDownloadMenu(offered, name = _('Download')) {
     icon: ICON,
     text: _('Download'),
     name,
-    className: 'take',
+    className: 'button small',
     entries: () => {
       const offer = offered();
       const kinds = Object.keys(NAMES).filter(kind => kind !== 'csv' || offer.table);

@@ -53,7 +53,7 @@ export function createMenu({ icon, text, name = text, className = '', entries })
 
   const item = ({ text: label, note, act, checked, on, disabled = false }) =>
     make(
-      'button',
+      'button.item.fill',
       {
         tabIndex: -1,
         ...kindOf(checked, on),

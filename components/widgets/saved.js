@@ -19,7 +19,7 @@ const store = states => keep(KEPT, JSON.stringify(states));
 export function createSaved(state, copy, onOpen) {
   const name = make('input.input', { maxLength: 80, 'aria-label': _('Name of the state') });
   const form = make(
-    'form.saving',
+    'form.saving.wrap',
     { hidden: true },
     name,
     make('button', { type: 'submit', className: 'button', textContent: _('Save') }),

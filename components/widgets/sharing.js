@@ -48,7 +48,7 @@ function drawing(code) {
 
 /** Creates {dialog, foot, open(), close()}; `foot` is an empty element at the end of the dialog. */
 export function createSharing(settled, copy) {
-  const close = make('button', { textContent: '×', 'aria-label': _('Close') });
+  const close = make('button.muted', { textContent: '×', 'aria-label': _('Close'), onclick: () => dialog.close() });
   const picture = make('div.picture');
   // The code of an address that no other device can open is folded: a class would scan it in vain.
   const isOwn = isOwnComputer(location.hostname);
@@ -57,12 +57,12 @@ export function createSharing(settled, copy) {
     unfold.hidden = true;
     close.focus(); // the focus would be lost with its button
   });
-  const warning = make('div.warning', { hidden: !isOwn });
+  const warning = make('div.warning.wrap', { hidden: !isOwn });
   warning.append(make('p', { textContent: _('This address works on this computer only.') }), unfold);
   const text = make('p.link', { translate: false });
-  const lines = make('div.remarks');
-  const foot = make('div.foot');
-  const copied = make('span.copied', { role: 'status' });
+  const lines = make('div.remarks.muted');
+  const foot = make('div.foot.wrap');
+  const copied = make('span.copied.strong', { role: 'status' });
   const copyButton = makeButton('button', _('Copy link'), async () =>
     setText(copied, (await copy(shown, dialog)) ? _('Copied') : _('Not copied: use the address bar')),
   );
@@ -74,16 +74,15 @@ export function createSharing(settled, copy) {
   const dialog = make(
     'dialog',
     { 'aria-labelledby': 'sharing' },
-    make('div.head', make('h2', { id: 'sharing', textContent: _('Open this on another device') }), close),
+    make('div.head.flex', make('h2', { id: 'sharing', textContent: _('Open this on another device') }), close),
     make(
-      'div.body',
+      'div.body.wrap',
       warning,
       picture,
-      make('div.beside', text, make('div.acts', copyButton, shareButton, copied), lines, foot),
+      make('div.beside', text, make('div.acts.wrap', copyButton, shareButton, copied), lines, foot),
     ),
   );
   let shown = ''; // the link in the dialog
-  close.onclick = () => dialog.close();
   // A press on the backdrop has the dialog itself as its target and closes the dialog. The release of the mouse after
   // selecting text beyond the edge of the dialog does not close it.
   let isOutside = false;

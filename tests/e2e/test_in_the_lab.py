@@ -155,9 +155,9 @@ def test_the_lab_by_keyboard_alone(visit: Visit):
         stops.append(page.evaluate(f"{ACTIVE}?.className || {ACTIVE}?.role || ''"))
         assert not page.evaluate(f"""{ACTIVE}.dataset.testid === 'stMain' ||
             Boolean({ACTIVE}.closest('[data-testid="stHeaderActionElements"]'))""")
-        if "every" in stops:
+        if "every" in stops[-1]:
             break
-    assert "every" in stops
+    assert "every" in stops[-1]
     for name in ("tile", "word", "tab"):
         assert sum(name in stop.split() for stop in stops) == 1, (name, stops)
     tab_to(page, ".tile", back=True)

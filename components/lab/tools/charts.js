@@ -49,7 +49,7 @@ function chart({ x, y, range }, { label, xTicks = axisTicks(range.x0, range.x1),
     ...axisTicks(range.y0, range.y1, 4).map(tick => [
       'g',
       {},
-      ['line', { x1: LEFT, x2: WIDTH - RIGHT, y1: y(tick), y2: y(tick), class: 'grid' }],
+      ['line', { x1: LEFT, x2: WIDTH - RIGHT, y1: y(tick), y2: y(tick), class: 'scale' }],
       text(LEFT - 8, y(tick) + 4, tick, { 'text-anchor': 'end' }),
     ]),
     ...xTicks.map(tick => text(x(tick), HEIGHT - 5, tick, { 'text-anchor': 'middle' })),
@@ -112,10 +112,10 @@ export function endLabels(curves, y, percent) {
 /** Creates the key of a chart's curves; `act` makes each name a button. */
 export const curveKey = (curves, chosen, act) =>
   make(
-    'div.curve-key',
+    'div.curve-key.wrap.fine',
     ...curves.map(({ key, label }, index) =>
       make(
-        act ? 'button' : 'span',
+        act ? 'button.inline' : 'span.inline',
         act ? { onclick: () => act(key), 'aria-pressed': key === chosen } : {},
         svgElement([
           'svg',

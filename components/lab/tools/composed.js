@@ -53,14 +53,15 @@ function field(part, api) {
   for (const name of ['placeholder', 'min', 'max', 'step']) if (more[name] !== undefined) input[name] = more[name];
   input.onchange = () => input.value !== String(value) && input.validity.valid && change(input.value);
   if (kind === 'text') return make('div.second-text', input);
-  return make('label.chooser', make('span', { textContent: label }), input);
+  return make('label.chooser.inline.muted', make('span', { textContent: label }), input);
 }
 
 /** @type {Record<string, (part: any, api: any) => HTMLElement>} */
 const PARTS = {
   title: ({ text, small = [], more = [] }, api) => heading(nodes(text, api), nodes(small, api), ...several(more, api)),
   note: ({ text }, api) => note(...nodes(text, api)),
-  row: ({ parts, look = 'controls' }, api) => make('div', { className: look }, ...several(parts, api)),
+  row: ({ parts, look }, api) =>
+    make('div', { className: look.replace('controls', 'wrap controls') }, ...several(parts, api)),
   bars: ({ rows, form = 'share', ...options }, api) =>
     bars(
       rows.map(({ name, act, ...row }) => ({
@@ -94,7 +95,7 @@ const PARTS = {
       'div.texts',
       ...rows.map(({ lead, text, act }) =>
         make(
-          'button',
+          'button.item.grid.fill',
           { onclick: doing(act, api) },
           make('b', ...nodes(lead, api)),
           make('span', { translate: false }, ...nodes(text, api)),
@@ -111,7 +112,7 @@ const PARTS = {
       ),
     ),
   progress: ({ text, share }) =>
-    make('label.chooser', make('progress', { max: 1, value: share }), make('span', { textContent: text })),
+    make('label.chooser.inline.muted', make('progress', { max: 1, value: share }), make('span', { textContent: text })),
   key: part => curveKey(part.curves),
   lines: ({ curves, act, field: name = 'value', at, ...options }, api) =>
     lines(curves, {
@@ -149,13 +150,13 @@ function tiles(part, api) {
     const onclick = () => api.select(layer, head, 'head', kind);
     return make('button', { className, onclick, title: named, 'aria-label': named }, canvas);
   });
-  const grid = make('div.minis', { style: { '--heads': heads } }, ...cells);
+  const grid = make('div.minis.grid', { style: { '--heads': heads } }, ...cells);
   return make('figure', make('figcaption', { textContent: title }), grid);
 }
 
 /** Returns numbers of the heads of a block as coloured cells, the last layer on top; a press selects the head. */
 function signedGrid({ kind, values, digits, most, act }) {
-  const axis = text => make('span.axis', { textContent: text });
+  const axis = text => make('span.axis.fine', { textContent: text });
   const cell = (value, layer, head) => {
     const part = Math.sqrt(Math.abs(value) / most);
     const name = `${shortHead(layer, head, kind)} ${signed(value)}`;
@@ -174,5 +175,5 @@ function signedGrid({ kind, values, digits, most, act }) {
     ...row.map((value, head) => cell(value, layer, head)),
   ]);
   const first = [axis(''), ...values[0].map((_value, head) => axis(`H${head + 1}`))];
-  return make('div.signed', { style: { '--heads': values[0].length } }, ...first, ...rows.reverse().flat());
+  return make('div.signed.grid', { style: { '--heads': values[0].length } }, ...first, ...rows.reverse().flat());
 }

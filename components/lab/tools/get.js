@@ -24,7 +24,7 @@ function draw(place, api) {
   place.append(
     heading(_('Download'), offer.title),
     make(
-      'div.downloads',
+      'div.downloads.wrap',
       ...pictures.map(([kind, name]) => button(_(name), () => saveFile(kind, offer, say))),
       button(_('Numbers (CSV)'), () => saveFile('csv', offer, say)),
       ...Object.entries(tool.files).map(([file, name]) => button(name, () => download(file, say))),

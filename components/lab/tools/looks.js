@@ -35,7 +35,7 @@ function draw(place, api) {
         ...sentence(off ? _('Live, {word} would look at') : _('{word} looks at'), {
           word: wordElement(api.queries[now.look] ?? ''),
         }),
-        ...(off ? [' ', make('span.tag', { textContent: _('computed, not used') })] : []),
+        ...(off ? [' ', make('span.tag.fine', { textContent: _('computed, not used') })] : []),
       ],
       '',
       choice(

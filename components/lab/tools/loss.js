@@ -27,7 +27,7 @@ function draw(place, api) {
     make(
       'div',
       {
-        className: `losses${isDense ? ' dense' : ''}`,
+        className: `losses flex${isDense ? ' dense' : ''}`,
         tabIndex: 0,
         role: 'group',
         'aria-label': _('Loss of each word'),
@@ -37,17 +37,17 @@ function draw(place, api) {
           'button',
           {
             tabIndex: -1,
-            className: thing === 'word' && index === now.look ? 'chosen' : '',
+            className: thing === 'word' && index === now.look ? 'stack chosen' : 'stack',
             onclick: () => select(index),
             'aria-label': `${tokenText(word)}: ${value.toFixed(2)}`,
             title: `${tokenText(word)} ${value.toFixed(2)}`,
           },
-          ...(before ? [] : [make('span.value', { textContent: value.toFixed(1) })]), // ticks would cross them
+          ...(before ? [] : [make('span.value.muted', { textContent: value.toFixed(1) })]), // ticks would cross them
           make('i', { style: { height: height(value) } }),
           ...(before?.[index] === null || before?.[index] === undefined
             ? []
             : [make('u', { style: { bottom: `calc(20px + ${height(before[index])})` } })]),
-          make('span.token', { translate: false }, tokenElement(word)),
+          make('span.token.fill', { translate: false }, tokenElement(word)),
         ),
       ),
     ),

@@ -31,9 +31,9 @@ export function matrix({ rows, columns, byte, look, dark, off = false, square = 
   const row = make('i.looking', { style: { top: `${(100 * look) / rows.length}%`, height: `${100 / rows.length}%` } });
   const labels =
     rows.length <= (wide ? LABELS.wide : LABELS.small)
-      ? [make('div.labels', { 'aria-hidden': true, translate: false }, ...rows.map(label))]
+      ? [make('div.labels.stack.muted', { 'aria-hidden': true, translate: false }, ...rows.map(label))]
       : [];
-  const readout = make('p.readout', { translate: false });
+  const readout = make('p.readout.nowrap', { translate: false });
   const cells = make('div', { className: `cells${off ? ' off' : ''}` }, canvas, ...(square ? [make('b')] : []), row);
   cells.style.setProperty('--shape', `${columns.length} / ${rows.length}`);
   const cellOf = event => {
@@ -56,7 +56,7 @@ export function matrix({ rows, columns, byte, look, dark, off = false, square = 
     const [i] = cellOf(event);
     if (i >= 0 && i < rows.length) act(i);
   });
-  return make('div.matrix', { style: { '--rows': rows.length } }, ...labels, cells, readout);
+  return make('div.matrix.flex', { style: { '--rows': rows.length } }, ...labels, cells, readout);
 }
 
 const shown = token => isolateDirection(truncate(tokenText(token), 16));

@@ -17,7 +17,7 @@ export const sentence = (text, slots = {}) =>
 
 /** Creates a drawing's heading with a note in grey; both are strings or lists of nodes. */
 export const heading = (title, small = '', ...more) =>
-  make('div.title', make('h3', ...[title].flat(), ...smallOf(small)), ...more);
+  make('div.title.wrap', make('h3', ...[title].flat(), ...smallOf(small)), ...more);
 
 const smallOf = small => (small.length ? [' ', make('small', ...[small].flat())] : []);
 
@@ -41,7 +41,7 @@ export function bars(rows, { most, sans = false, off = false, first = false }) {
           make('i', { className: row.value < 0 ? 'against' : '', style: { width: part(row.value) } }),
           ...(row.before === undefined ? [] : [make('u', { style: { left: part(row.before) } })]),
         ),
-        make('span.amount', { textContent: row.text }),
+        make('span.amount.muted.nowrap', { textContent: row.text }),
       ),
     ),
   );
@@ -54,7 +54,7 @@ export const table = (columns, rows, className = '') =>
     { tabIndex: 0 },
     make(
       'table',
-      { className },
+      { className: `fill ${className}` },
       make('thead', make('tr', ...columns.map(cell => make('th', { scope: 'col' }, cell)))),
       make('tbody', ...rows.map(row => make('tr', ...row.map(cell => make('td', cell))))),
     ),
@@ -63,7 +63,7 @@ export const table = (columns, rows, className = '') =>
 /** Creates a choice among few [value, text], as buttons of which one is pressed. */
 export const choice = (label, options, value, act) =>
   make(
-    'div.segment.small',
+    'div.segment.small.grid',
     { role: 'group', 'aria-label': label },
     ...options.map(([key, textContent]) =>
       make('button', { textContent, onclick: () => act(key), 'aria-pressed': key === value }),
@@ -73,7 +73,7 @@ export const choice = (label, options, value, act) =>
 /** Creates a choice among many values, as a list with its label. */
 export const list = (label, options, value, act) =>
   make(
-    'label.chooser',
+    'label.chooser.inline.muted',
     make('span', { textContent: label }),
     make(
       'select',
