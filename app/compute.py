@@ -7,9 +7,9 @@ and waits for a turn (app/server/serving.py).
 import contextlib
 import time
 
+from app.content.effect import AnyTrace as AnyTrace
 from app.content.effect import shown_output as shown_output
-from app.content.heads import AnyTrace as AnyTrace
-from app.content.heads import usable as usable
+from app.content.effect import usable as usable
 from app.server import caches, limits, serving
 from models import HeadPlan, Lab, Trace
 from models.errors import InputError

@@ -11,7 +11,7 @@ import numpy
 from numpy import ndarray
 
 from app import compute
-from app.content.heads import state_of
+from app.content.effect import state_of
 from app.panels import measures
 from models import HeadPlan, Lab, Trace
 from models.analysis.answer.json_values import DIGITS, divergences, effect, number, numbers

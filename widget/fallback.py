@@ -11,7 +11,7 @@ import zlib
 import numpy
 from numpy import ndarray
 
-from app.content import effect, heads
+from app.content import effect
 from app.state.selection import Selection
 from app.texts import spelt
 from components.colours import COLOURS
@@ -34,7 +34,7 @@ def html(lab: Lab, plan: HeadPlan, before: Trace, after: Trace, selection: Selec
 
 
 def _block(lab: Lab, kind: Kind, plan: HeadPlan, after: Trace) -> str:
-    tiles = heads.tiles_of(after, kind)
+    tiles = effect.tiles_of(after, kind)
     rows = "".join(
         f"<tr><th>{layer + 1}</th>" + "".join(
             f"<td>{_tile(lab, kind, plan, tiles[layer, head], layer, head)}</td>" for head in range(kind.heads))
@@ -45,7 +45,7 @@ def _block(lab: Lab, kind: Kind, plan: HeadPlan, after: Trace) -> str:
 
 
 def _tile(lab: Lab, kind: Kind, plan: HeadPlan, tile: ndarray, layer: int, head: int) -> str:
-    state = heads.state_of(lab, plan, (kind.name, layer, head))
+    state = effect.state_of(lab, plan, (kind.name, layer, head))
     words = ["constant"] * state.constant + (["pruned"] if state.gate == 0 else [f"gate {state.gate:g}"] *
                                              (state.gate < 1))
     alt = ", ".join([f"layer {layer + 1}, head {head + 1}", *words])

@@ -20,7 +20,7 @@ import traitlets
 
 from app import texts
 from app.content import picture, tools
-from app.content.heads import usable
+from app.content.effect import usable
 from app.content.tools import TOOLS
 from app.content.view import View
 from app.state.selection import Selection

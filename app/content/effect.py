@@ -1,12 +1,77 @@
-"""Predictions, KL divergence and losses before and after the plan."""
+"""What a plan changes: predictions, KL divergence, losses; states, tiles and score scale of the heads."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from app.content.heads import AnyTrace
+from numpy import ndarray
+
 from app.texts import _, spelt
-from models import Lab, Output
-from models.trace import divergence, vector_shift
+from models import HeadPlan, Kind, Lab, Output, Trace
+from models.plan import MIN_BASE, Address, HeadState, Scale
+from models.prompt import Prompt
+from models.thumbnails import thumbnails
+from models.trace import Sketch, divergence, vector_shift
+
+AnyTrace = Trace | Sketch  # the result of a pass that is shown
+
+
+def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
+    """Returns the score scale for the controls.
+
+    If no scale is chosen, log n is offered with a base of half of the text's n tokens. Rows before position n/2 become
+    flatter and rows after this position sharper, so that the entropy does not grow with n.
+    """
+    trained = any(scale.policy == kind.attention.trained_policy for kind in lab.kinds)
+    base = scale.base or max(MIN_BASE, n // 2)
+    scale_content: dict[str, Any] = {"policy": "trained" if trained else scale.policy, "base": base}
+    return scale_content | ({"note": log_n_note(n, base, lab.kinds[0].causal)} if scale.policy == "logn" else {})
+
+
+def log_n_note(n: int, base: int, causal: bool) -> str:
+    """Returns a sentence about the effect of the log n scale, with logarithms to `base`, on the scores of n tokens."""
+    factor = f"{math.log(n) / math.log(base):.2f}"
+    if not causal:
+        if n <= base:
+            return _("Entropy-invariant softmax multiplies the scores by {factor}: rows get flatter. With a base "
+                     "below {n}, the number of tokens, they get sharper.",
+                     factor=factor, n=n)
+        return _("Entropy-invariant softmax multiplies the scores by {factor}, because every query sees {n} tokens: "
+                 "rows get sharper.",
+                 factor=factor, n=n)
+    if n <= base:
+        return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens, by less "
+                 "before: rows get flatter. With a base below {n} the last get sharper.", factor=factor, n=n)
+    return _("Entropy-invariant softmax multiplies the scores by {factor} at the last of {n} tokens, by 1 at token "
+             "{base}: rows before it get flatter, rows after it sharper.",
+             factor=factor, n=n, base=base)
+
+
+def state_of(lab: Lab, plan: HeadPlan, address: Address) -> HeadState:
+    """Returns the state of a head under a plan; a head that training pruned is pruned under every plan."""
+    return HeadState(gate=0.0) if address in lab.closed else plan.state(*address)
+
+
+def usable(lab: Lab, plan: HeadPlan, prompt: Prompt | None = None) -> HeadPlan:
+    """Returns the plan without constant heads that lack matrices, and without patches that lack a second prompt."""
+    if prompt is not None and prompt.source is None:  # a patch takes its values from a second prompt
+        plan = plan.without_patches()
+    if lab.constant is not None:
+        return plan
+    return plan.with_heads([address for address, state in plan.heads.items() if state.constant], constant=False)
+
+
+def tiles_of(seen: AnyTrace, kind: Kind) -> ndarray:
+    """Returns thumbnails (L, H, n, m) uint8 of a block's attention maps; with one more column for an attention sink."""
+    if isinstance(seen, Sketch):
+        return seen.thumbnails[kind.name]
+    maps = seen.weights[kind.name]
+    if kind.attention.has_sink:
+        return thumbnails(maps, has_sink=True)
+    # rows that do not sum to 1 are scaled to the largest weight of all heads, which gets the darkest colour
+    if not kind.attention.is_distribution:
+        maps = maps / max(float(maps.max()), 1e-9)
+    return thumbnails(maps)
 
 
 def prediction(lab: Lab, before: AnyTrace, after: AnyTrace, index: int) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import numpy
 from numpy import ndarray
 
 from app.content import effect
-from app.content import heads as of_heads
 from app.content.view import View
 from app.state.lab_view import CONTRIBUTIONS, GUESSES
 from app.texts import _, spelt
@@ -39,7 +38,7 @@ def content(view: View) -> Content:
         "predicts": [output.position for output in trace.outputs],
         "hidden": hides, "answer": None if hides else _answer(view),
         "contributions": None if hides else _contributions(view, arrays), "guesses": None if hides else _guesses(view),
-        "scale": of_heads.scale_of(lab, view.state.plan.scale, len(trace.tokens)),
+        "scale": effect.scale_of(lab, view.state.plan.scale, len(trace.tokens)),
         "marks": {"contributions": CONTRIBUTIONS in view.state.lab.marks, "guesses": GUESSES in view.state.lab.marks},
     }
     header["losses"] = header["losses_before"] = None
@@ -92,7 +91,7 @@ def _block(view: View, kind: Kind, arrays: dict[str, ndarray]) -> dict[str, Any]
 
 
 def _state(view: View, kind: Kind, layer: int, head: int) -> HeadState:
-    return of_heads.state_of(view.lab, view.plan, (kind.name, layer, head))
+    return effect.state_of(view.lab, view.plan, (kind.name, layer, head))
 
 
 def _tiles(trace: Trace | Sketch, kind: Kind) -> tuple[ndarray, float]:

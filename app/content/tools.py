@@ -7,7 +7,7 @@ import numpy
 from numpy import ndarray
 
 from app.content import parts
-from app.content.heads import scale_of, state_of
+from app.content.effect import scale_of, state_of
 from app.content.picture import SIDE, guesses, selected_map
 from app.content.tool import Tool
 from app.content.view import View

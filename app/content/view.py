@@ -6,8 +6,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy
 
-from app.content.effect import existing_index
-from app.content.heads import AnyTrace, usable
+from app.content.effect import AnyTrace, existing_index, usable
 from app.state.lab_view import LAST, AnswerView, LabView
 from app.state.selection import Selection
 from models import HeadPlan, Kind, Lab, Output

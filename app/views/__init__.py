@@ -8,16 +8,14 @@ The folder is not called `pages`, because Streamlit would treat its files as scr
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from pkgutil import walk_packages
 
 from app.panels import frame
 from app.state.lab_state import LAB, PAGES, TRAINING, LabState
 
 Answers = Callable[[LabState, Sequence[str]], frame.Answer | None]
 
-_NAMES = {LAB: "app.lab.page", TRAINING: "app.training.page", "results": "app.findings.page"} | {
-    module.name.rpartition(".")[2]: module.name for module in walk_packages(__path__, f"{__name__}.")}
-_MODULES = {page: import_module(_NAMES[page]) for page in PAGES}
+_FOLDERS = {LAB: "app.lab.page", TRAINING: "app.training.page", "results": "app.findings.page"}
+_MODULES = {page: import_module(_FOLDERS.get(page, f"{__name__}.{page}")) for page in PAGES}
 DRAW: dict[str, Callable[[], None]] = {
     page: module.page if hasattr(module, "page") else partial(frame.draw, module.parts)
     for page, module in _MODULES.items()}

@@ -8,7 +8,7 @@ import pytest
 
 import models
 from app import compute
-from app.content import effect, heads
+from app.content import effect
 from app.lab.tools.second import Compared
 from app.lab.tools.second import read as read_model
 from app.panels.text import read_picture
@@ -81,9 +81,9 @@ def test_large_maps_are_sketched_and_show_the_same(empty, monkeypatch):
     for trace, sketch, plan in zip(whole, sketched, (HeadPlan(), PLAN), strict=True):
         assert isinstance(sketch, Sketch)
         assert sketch.nbytes < trace.nbytes / 10
-        tiles = heads.tiles_of(sketch, kind)
+        tiles = effect.tiles_of(sketch, kind)
         assert tiles.shape[-1] <= MAX_SIDE
-        numpy.testing.assert_array_equal(tiles, heads.tiles_of(trace, kind))
+        numpy.testing.assert_array_equal(tiles, effect.tiles_of(trace, kind))
         for layer in range(kind.layers):
             large, its = compute.layer_of(lab, sketch, plan, "self", layer), trace.layer("self", layer)
             for name in ("scores", "live", "weights"):

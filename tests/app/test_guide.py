@@ -16,7 +16,7 @@ from app.state.lab_state import LAB, PAGES, LabState
 from app.state.lessons import CHOICES, step_at
 from app.state.link import read_query
 from app.texts import LANGUAGES
-from app.views.teaching.teachers import PLAN
+from app.views.teachers import PLAN
 from models import HeadPlan, catalogue, load, run
 from tests.app.test_pages import opened, sent
 from tests.app.visitors import visiting

@@ -16,7 +16,7 @@ from numpy import ndarray
 import models
 from app import compute
 from app.content import picture
-from app.content.heads import log_n_note, scale_of
+from app.content.effect import log_n_note, scale_of
 from app.lab import page
 from app.lab.view import View
 from app.panels import text

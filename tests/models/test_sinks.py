@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 import models
 from app import exports
-from app.content import heads
+from app.content import effect
 from models.loading import own
 from models.nets.attention.base import Intervention
 from models.tasks.base import Batch
@@ -77,9 +77,9 @@ def test_the_sink_of_an_imported_model_is_a_column():
     whole = scores_with_sink(scores, live)
     numpy.testing.assert_allclose(whole[..., -1], numpy.broadcast_to(sinks[..., None], live.shape[:3]), atol=1e-4)
     assert_close(torch.tensor(whole).softmax(-1), torch.tensor(with_sink(live)), rtol=1e-4, atol=1e-5)
-    tiles = heads.tiles_of(trace, lab.kinds[0])
+    tiles = effect.tiles_of(trace, lab.kinds[0])
     numpy.testing.assert_array_equal(tiles, thumbnails(with_sink(live)))
-    numpy.testing.assert_array_equal(tiles, heads.tiles_of(lab.sketch(trace.prompt, [plan])[0], lab.kinds[0]))
+    numpy.testing.assert_array_equal(tiles, effect.tiles_of(lab.sketch(trace.prompt, [plan])[0], lab.kinds[0]))
 
 
 def test_thumbnails_of_a_long_text_keep_the_sink_apart():

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 import figures
 from app import exports
-from app.content.heads import usable
+from app.content.effect import usable
 from app.content.picture import selected_map
 from app.content.tool import Tool
 from app.content.tools import mean_map
