@@ -68,15 +68,11 @@ def test_a_step_is_done_by_doing_it_and_not_by_opening_it(place: Place):
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_what_a_step_opens_can_be_read(place: Place):
+def test_what_a_step_opens_can_be_read_and_has_a_short_link(place: Place):
     step = lessons.step_at(place)
     for link in (step.opens, {**step.opens, **step.does}):
         assert read_query({"lesson": str(place), **link})[1] == []
     assert not {"page", "lesson", "say", "teach", "lang"} & {*step.opens, *step.does}
-
-
-@pytest.mark.parametrize("place", PLACES, ids=str)
-def test_each_step_has_a_short_link_that_opens_it(place: Place):
     assert query_of(opened_by(place)) == f"lesson={place}"
     assert read_query({"lesson": str(place)}) == (opened_by(place), [])
     assert read_query({"lesson": str(place), "page": "compare"}) == (opened_by(place), [])  # an old link

@@ -191,8 +191,13 @@ def values(text: str) -> set[tuple[str, str]]:
     return {(name, form or "") for _, name, form, _ in string.Formatter().parse(text) if name is not None}
 
 
-def test_values_of_a_text_are_found():
+def test_values_of_a_text_are_found_and_a_plural_has_its_languages_forms():
     assert values("{n:,} of {all}") == {("n", ","), ("all", "")}
+    for language in OTHERS:
+        count = texts.catalogue(language).num_plurals
+        assert count <= 2  # components/core/texts.js supports at most two plural forms
+        for entry, _english in texts_of(language):
+            assert isinstance(entry.id, str) or len(forms(entry)) == count
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -204,14 +209,6 @@ def test_a_translation_has_the_values_of_its_text(language):
             # a translation has the same code and the same links as the English Markdown
             assert sorted(re.findall(r"`[^`]+`|https?://\S+", form)) == \
                 sorted(re.findall(r"`[^`]+`|https?://\S+", english)), english
-
-
-def test_a_plural_has_its_languages_forms():
-    for language in OTHERS:
-        count = texts.catalogue(language).num_plurals
-        assert count <= 2  # components/core/texts.js supports at most two plural forms
-        for entry, _english in texts_of(language):
-            assert isinstance(entry.id, str) or len(forms(entry)) == count
 
 
 STATES = [{}, {"page": "compare", "with": "stories-softmax"}, {"page": "length", "model": "masked-gau-relu2"},

@@ -81,7 +81,7 @@ def test_rapid_keys_end_where_they_began(visit: Visit):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_a_late_answer_is_marked_until_the_newest_is_there(visit: Visit):
+def test_old_numbers_are_marked_until_the_newest_are_there(visit: Visit):
     page = visit(**LOOKUP)
     before = lab(page).bounding_box()
     page.locator('.layer-name[data-layer="0"]').click()
@@ -103,10 +103,6 @@ def test_a_late_answer_is_marked_until_the_newest_is_there(visit: Visit):
     expect(page.locator(".cell.awaited")).to_have_count(0)
     expect(answer(page)).to_have_text("7")
     assert lab(page).bounding_box() == before
-
-
-def test_numbers_are_marked_until_they_are_about_what_is_typed(visit: Visit):
-    page = visit(**LOOKUP)
     slow = Slow(page)
     type_text(page, "q=4; q=8; q=?")
     slow.wait()

@@ -32,11 +32,15 @@ def chart():
                       Layout("tokens"), "Loss by length")
 
 
-def test_csv_has_every_value(tmp_path: Path):
+def test_csv_has_every_value_and_png_twice_the_size(tmp_path: Path):
     path = figures.save(chart(), tmp_path / "a.csv")
     head, *rows = csv.reader(io.StringIO(path.read_text("utf-8")))
     assert head == ["series", "tokens", "loss, nats", "±", "note"]
     assert rows == [[HOSTILE, "1", "0.5", "0.25", ""], [HOSTILE, "2", "0.25", "", ""], ["b", "2", "1.0", "", ""]]
+    svg = ElementTree.parse(figures.save(chart(), tmp_path / "a.svg")).getroot()
+    png = figures.save(chart(), tmp_path / "a.png").read_bytes()
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    assert int.from_bytes(png[16:20], "big") == pytest.approx(2 * float(svg.get("width") or 0), abs=2)
 
 
 def test_svg_has_title_caption_and_a_link(tmp_path: Path):
@@ -46,13 +50,6 @@ def test_svg_has_title_caption_and_a_link(tmp_path: Path):
     assert {"Loss by length", "Measured on 3 texts.", "https://example.org/?a=1", "tokens", "loss, nats"} <= set(shown)
     links = [its.get("{http://www.w3.org/1999/xlink}href") for its in root.iter("{http://www.w3.org/2000/svg}a")]
     assert links == ["https://example.org/?a=1"]
-
-
-def test_png_has_twice_the_size(tmp_path: Path):
-    svg = ElementTree.parse(figures.save(chart(), tmp_path / "a.svg")).getroot()
-    png = figures.save(chart(), tmp_path / "a.png").read_bytes()
-    assert png[:8] == b"\x89PNG\r\n\x1a\n"
-    assert int.from_bytes(png[16:20], "big") == pytest.approx(2 * float(svg.get("width") or 0), abs=2)
 
 
 def test_html_is_one_file_without_requests_and_texts_end_no_script(tmp_path: Path):

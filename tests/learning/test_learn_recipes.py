@@ -135,10 +135,13 @@ def test_the_example_is_read_and_answered(name: str):
         assert task.labels[prompt.targets[prompt.predict_at[-1]]] == answer(name, task.example)
 
 
-def test_own_text_of_a_lookup_may_be_written_as_a_program():
+def test_own_text_may_be_a_program_and_is_cut_or_hinted_at():
     prompt = READERS["lookup"].read("a=3; b=8; a=5; a=?")
     assert prompt.tokens[1:] == ("a", "3", "b", "8", "a", "5", "a")
     assert READERS["lookup"].labels[prompt.targets[-1]] == "5"
+    prompt = READERS["count"].read("ab" * 5000)
+    assert len(prompt.ids) == TASKS["count"].longest and prompt.omitted > 0
+    assert READERS["repeat"].read("a b c").hint
 
 
 @pytest.mark.parametrize(("name", "text", "start"), [
@@ -148,9 +151,3 @@ def test_a_text_that_cannot_be_read_is_an_error_at_its_place(name: str, text: st
     with pytest.raises(InputError) as problem:
         READERS[name].read(text)
     assert problem.value.start == start and "\u202e" not in str(problem.value)
-
-
-def test_a_long_text_is_cut_and_an_open_question_is_hinted_at():
-    prompt = READERS["count"].read("ab" * 5000)
-    assert len(prompt.ids) == TASKS["count"].longest and prompt.omitted > 0
-    assert READERS["repeat"].read("a b c").hint

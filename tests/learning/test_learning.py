@@ -101,9 +101,13 @@ def test_the_same_seed_gives_the_same_numbers(short: Learning):
     assert torch.equal(torch.get_rng_state(), state)  # a caller's random numbers are not changed
 
 
-def test_iterating_again_yields_the_same_moments_without_training(short: Learning):
+def test_moments_are_the_same_again_and_a_model_survives_the_way_between_processes(short: Learning):
     assert list(short) == list(short)
     assert [m.step for m in short] == [0, 1, 2, 3, 4]
+    other = lab_of_state(short.recipe, state_of(short.lab))
+    assert other.fingerprint == short.lab.fingerprint and other.card == short.lab.card
+    trace, same = (models.run(lab, "a3b8a", PLAN) for lab in (short.lab, other))
+    numpy.testing.assert_array_equal(trace.output.distribution, same.output.distribution)
 
 
 @given(st.integers(1, MAX_STEPS))
@@ -133,13 +137,6 @@ def test_accuracy_is_the_share_of_right_answers_of_the_lab(monkeypatch: pytest.M
     right = sum(int(models.run(lab, " ".join(lab.task.labels[i] for i in ids[1:]), PLAN).output.order[0] == answer)
                 for ids, answer in zip(batch.tokens[:100].tolist(), batch.targets[:100, -1].tolist(), strict=True))
     assert right > 5 and list(learning)[-1].accuracy == pytest.approx(right / 100)
-
-
-def test_a_model_survives_the_way_between_processes(short: Learning):
-    other = lab_of_state(short.recipe, state_of(short.lab))
-    assert other.fingerprint == short.lab.fingerprint and other.card == short.lab.card
-    trace, same = (models.run(lab, "a3b8a", PLAN) for lab in (short.lab, other))
-    numpy.testing.assert_array_equal(trace.output.distribution, same.output.distribution)
 
 
 def test_a_packed_moment_has_the_patterns_and_the_answer(short: Learning):

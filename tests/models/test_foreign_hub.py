@@ -265,7 +265,7 @@ def test_the_least_recently_used_model_is_evicted(most: int, asked: str, loaded:
     assert "".join(made) == loaded
 
 
-def test_one_that_pages_ask_for_by_name_stays():
+def test_one_that_pages_ask_for_or_use_stays():
     """A request by name marks a model as used, so this model is not evicted although it was loaded first."""
     small = model_cache.ModelCache(lambda: 10)
     for key in "ab":
@@ -273,9 +273,6 @@ def test_one_that_pages_ask_for_by_name_stays():
     used = small.called("a")
     small.get("c", lambda: fake(1000, "c"))
     assert used is not None and small.called("a") is used and small.called("b") is None
-
-
-def test_one_in_use_is_not_loaded_again():
     small = model_cache.ModelCache(lambda: 10)
     used = small.get("a", lambda: fake(1000))
     for key in "bcd":

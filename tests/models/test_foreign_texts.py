@@ -193,12 +193,9 @@ def test_a_picture_of_few_bytes_and_many_pixels_is_refused_before_it_is_decoded(
         lab_of("vit").read_picture(encoded(form, 7000, 7000))
 
 
-def test_a_large_photograph_is_decoded_at_a_reduced_size():
+def test_a_large_photograph_is_reduced_and_pictures_and_texts_are_not_mixed_up():
     assert open_picture(encoded("JPEG", 4800, 4000)).size == (1200, 1000)
     assert open_picture(encoded("JPEG", 4000, 3000)).size == (4000, 3000)
-
-
-def test_pictures_and_texts_are_not_mixed_up():
     with pytest.raises(InputError, match="pictures"):
         lab_of("vit").read("a cat")
     with pytest.raises(ValueError, match="reads text"):

@@ -61,15 +61,12 @@ def test_draws_have_these_probabilities(log_a: float):
     assert gates.min() >= 0 and gates.max() <= 1 and ((gates > 0) & (gates < 1)).any()
 
 
-def test_at_test_a_gate_is_0_or_1_by_the_more_probable():
+def test_at_test_a_gate_is_0_or_1_and_gradients_are_finite_at_the_ends():
     log_a = torch.linspace(-3, 3, 61)
     zero, one = 1 - hard_concrete.open_probability(log_a), hard_concrete.full_probability(log_a)
     assert torch.equal(hard_concrete.decided(log_a), one > zero)
     far = log_a.abs() > 1e-6
     assert torch.equal(hard_concrete.decided(log_a)[far], (log_a > 0)[far])
-
-
-def test_gradients_are_finite_at_the_ends():
     log_a = torch.tensor([-30.0, 0.0, 30.0], requires_grad=True)
     (hard_concrete.sample(log_a, generator(2)).sum() + hard_concrete.penalty(log_a)).backward()
     assert torch.isfinite(log_a.grad).all()

@@ -199,15 +199,12 @@ def test_the_text_form(text: str, plan: HeadPlan):
     assert not plan.without_patches().patches
 
 
-def test_undoing_a_patch():
+def test_a_patch_can_be_undone_and_prompts_carry_its_source():
     plan = HeadPlan().patch("self", 0, 1).gate("self", 0, 1, 0.5)
     assert plan.without_patches() == plan.patch("self", 0, 1, "") == HeadPlan().gate("self", 0, 1, 0.5)
     with pytest.raises(ValueError, match="output or pattern"):
         HeadPlan().patch("self", 0, 1, "values")
     assert HeadPlan.read("self-0.1q")[1]
-
-
-def test_prompts_carry_their_source():
     prompt, source = Prompt((1, 2), ("a", "b"), (), (-1, -1)), Prompt((3, 4), ("c", "d"), (), (-1, -1))
     assert prompt.with_source(source) != prompt
     assert TargetPrompt.of(prompt.with_source(source), (0,)).source == source

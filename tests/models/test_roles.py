@@ -108,10 +108,6 @@ def test_rare():
     assert looks.rare_looks == before
 
 
-def test_ranks():
-    assert roles.ranks([[3, 3, 1], [3, 1, 0]], 5).tolist() == [2, 1, 3, 0, 4]
-
-
 def test_tokens_in_their_text():
     places = roles.places_of(TOKENS[1:], TEXT)
     assert places == [(0, 3), (4, 7), (7, 8), (9, 16), (17, 22), (23, 27)]
@@ -132,13 +128,14 @@ def test_the_treebank():
         assert list(sentence.words) == sorted(sentence.words)
 
 
-def test_spearman():
+def test_ranks_and_their_correlation():
     """The rank correlation equals 1 - 6 · sum d² / (n (n² - 1)) without ties; equal values share their ranks."""
     one = numpy.array([10.0, 20, 30, 40, 50])
     assert spearman(one, one**3) == pytest.approx(1) and spearman(one, -one) == pytest.approx(-1)
     assert spearman(one, numpy.array([1.0, 3, 2, 5, 4])) == pytest.approx(1 - 6 * 4 / (5 * 24))
     assert spearman(numpy.array([1.0, 1, 2]), numpy.array([5.0, 5, 9])) == pytest.approx(1)
     assert numpy.isnan(spearman(one, numpy.ones(5)))
+    assert roles.ranks([[3, 3, 1], [3, 1, 0]], 5).tolist() == [2, 1, 3, 0, 4]
 
 
 def test_the_chance_of_a_rank():
