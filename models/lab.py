@@ -207,7 +207,7 @@ def predicting_position(prompt: Prompt, kind: Kind, position: int) -> int:
 
 
 def position_among(position: int, predicting: Sequence[int], count: int) -> int:
-    """Returns a position of `count`, a negative one from the end of `predicting`; raises InputError for another."""
+    """Returns `position` if it is below `count`; a negative one indexes `predicting`; raises InputError otherwise."""
     if -len(predicting) <= position < 0:
         return predicting[position]
     if not 0 <= position < count:

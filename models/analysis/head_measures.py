@@ -72,7 +72,7 @@ def spearman(first: ndarray, second: ndarray) -> float:
 
 
 def chance_of_rank(first: ndarray, second: ndarray) -> float:
-    """Returns the fraction of permutations (all of FEW values, MANY of more) with as large a correlation; or NaN."""
+    """Returns a one-sided p-value by permutations: all for up to FEW values, else MANY; NaN for a constant array."""
     rank, values = spearman(first, second), numpy.asarray(second)
     if numpy.isnan(rank):
         return rank

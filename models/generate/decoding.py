@@ -92,7 +92,7 @@ GREEDY = Sampling()
 
 
 def nucleus(log_p: Tensor, top_p: float) -> Tensor:
-    """Returns log-probabilities (V,), -inf for all but the likeliest tokens whose sum is the first to reach `top_p`."""
+    """Returns log-probabilities (V,), -inf for all but the fewest likeliest tokens that together reach `top_p`."""
     if top_p >= 1:
         return log_p
     ordered, order = log_p.sort(descending=True, stable=True)

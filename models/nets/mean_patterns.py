@@ -37,7 +37,7 @@ def normalised(matrices: Tensor, causal: bool) -> Tensor:
 
 
 def cut_to(matrices: Tensor, rows: Tensor, columns: Tensor, causal: bool) -> Tensor:
-    """Returns matrices (L, H, size, size) cut to a text's positions; rows sum to 1, and zeros become uniform."""
+    """Returns matrices (L, H, size, size) cut to a text's positions; rows sum to 1, and a row of zeros is uniform."""
     return normalised(matrices[:, :, rows[:, None], columns], causal)
 
 

@@ -2,7 +2,7 @@
 
     opening/         finds, checks and loads a model: hub.py, files.py, facts.py (config), folder.py
     reading/         converts inputs and outputs: readers.py (one class per model head), texts.py, vision.py
-    running/         one forward pass: attention.py, adapters.py, records.py, writing.py, constants.py
+    running/         one forward pass: attention.py, adapters.py, passes.py, writing.py, constants.py
     lab.py           the Lab; model_cache.py: the models that are in memory
 
 transformers is imported only when such a model is opened.

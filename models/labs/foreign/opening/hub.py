@@ -113,7 +113,7 @@ def unquoted(text: str) -> str:
 
 
 def repo_of(name: str) -> str:
-    """Returns ORG/NAME or ORG/NAME@REVISION from `hf:` or a page of the Hub or a mirror; raises ForeignError."""
+    """Returns ORG/NAME or ORG/NAME@REVISION from `hf:` or a page of the Hub; raises ForeignError otherwise."""
     around = _AROUND.sub("", _AROUND.sub("", _AROUND.sub("", unquoted(name))))
     repo, _, revision = _PAGE.sub(r"@\1", around).partition("@")
     if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo or not _REVISION.fullmatch(revision):
