@@ -30,10 +30,7 @@ LONG = 2000  # number of characters above which tokenizing would make other visi
 
 
 def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[AnyTrace, AnyTrace]:
-    """Returns the baseline trace and the trace under the plan, cached; sketches if the maps have more than LARGE bytes.
-
-    For an empty plan, both are the same object.
-    """
+    """Returns the traces without and under the plan, cached, one object for no plan; sketches above LARGE bytes."""
     plan = usable(lab, plan, prompt)
     first, second = (lab.identity, prompt, HeadPlan()), (lab.identity, prompt, plan)
     before, after = caches.traces.find(first), caches.traces.find(second)
@@ -72,10 +69,7 @@ def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
 
 
 def _is_light(lab: Lab, prompt: Prompt) -> bool:
-    """Returns True if a pass takes about 20 ms: our own models without a decoder, up to LIGHT tokens.
-
-    A pass with generation takes four times as long.
-    """
+    """Returns True if a pass takes about 20 ms: our own models without a decoder, up to LIGHT tokens."""
     return not is_foreign(lab.name) and len(prompt.ids) <= limits.LIGHT and all(
         kind.key_row == TEXT and kind.query_row == TEXT for kind in lab.kinds)
 
@@ -95,10 +89,7 @@ def layer_of(lab: Lab, seen: AnyTrace, plan: HeadPlan, kind: str, layer: int) ->
 
 
 def read(lab: Lab, text: str, limit: int | None = None, target: str = "") -> Prompt:
-    """Returns the tokenized text, cached, so that a later click does not tokenize a long text again.
-
-    `target` as in models.run.
-    """
+    """Returns the tokenized text, cached for the next click; `target` as in models.run."""
     prompt = _read(lab.task, text[:LONGEST_TEXT], limit or lab.limit)
     if isinstance(prompt, InputError):
         # a copy of the error is raised, because each raise adds frames to an exception

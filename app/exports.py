@@ -25,10 +25,7 @@ TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "
 
 def content_of(ending: str, lab: Lab, prompt: Prompt, plan: HeadPlan,
                of_layer: tuple[str, int] | None, link: str) -> bytes:
-    """Returns the content of the file.
-
-    `of_layer` is the (attention block, layer) to export if the maps of all layers are too large.
-    """
+    """Returns the file's content; `of_layer`, (attention block, layer), if the maps of all layers are too large."""
     before, seen = compute.traces_of(lab, prompt, plan)
     if isinstance(seen, Trace):
         maps = maps_of(seen)
@@ -76,10 +73,7 @@ def about(lab: Lab, result: PassResult, plan: str, link: str) -> dict[str, Any]:
 
 def heads_of(lab: Lab, plan: HeadPlan, measures: Mapping[str, Mapping[str, ndarray]],
              roles: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Returns every head with its state, its measures and its roles.
-
-    The measures are source (`text`, `corpus`) -> name -> (heads,), in the order of Kind.addresses.
-    """
+    """Returns every head with its state, roles and measures: source -> name -> (heads,), as Kind.addresses."""
     rows = []
     for i, (kind, layer, head) in enumerate(address for block in lab.kinds for address in block.addresses):
         state = state_of(lab, plan, (kind, layer, head))
@@ -119,10 +113,7 @@ def as_npz(info: Mapping[str, Any], before: PassResult, result: PassResult, maps
 
 
 def as_json(info: Mapping[str, Any], before: PassResult, result: PassResult, maps: Maps) -> bytes:
-    """Returns the export as JSON, without scores and with the ten most probable tokens of each prediction.
-
-    Values that are not finite are null.
-    """
+    """Returns JSON without scores, with ten tokens per prediction; null for values that are not finite."""
     layers = [{"kind": kind, "layer": layer + 1, "live": numbers(layer_maps.live),
                "weights": numbers(layer_maps.weights)}
               for (kind, layer), layer_maps in maps.items()]

@@ -12,19 +12,14 @@ def plain(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Returns one line of Markdown that shows a visitor's text literally, without links, emoji or formulas.
-
-    Bidirectional controls, which could reverse later text, are shown as `⟨202e⟩`.
-    """
+    """Returns one line of Markdown that shows a visitor's text literally, bidirectional controls as `⟨202e⟩`."""
     text = _TURNING.sub(lambda match: f"⟨{ord(match[0]):x}⟩", text)
     # The parser looks for links and emoji after it has removed the escapes; word joiners (U+2060) prevent both.
     return plain(re.sub(r"(?=[:.@])", "\u2060", spaces(text)))
 
 
 def blocks(markdown: str) -> list[str]:
-    """Returns the blocks of a page that are translated separately, each as one line: headings, paragraphs and list
-    items.
-    """
+    """Returns headings, paragraphs and list items of a page, each translated by itself, as one line each."""
     result: list[str] = []
     ended = True
     for line in markdown.splitlines():

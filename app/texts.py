@@ -64,10 +64,7 @@ def N_(text: str) -> str:  # noqa: N802  # the name that gettext uses
 
 
 def _(text: str, /, **values: Any) -> str:
-    """Returns the translation of a text in the current language, with its values filled in.
-
-    A text that no catalogue contains, as the description of a Hub model, is returned as it is.
-    """
+    """Returns the translation of a text with its values filled in; a text in no catalogue is returned as it is."""
     if hasattr(text, "template"):
         return _translated(text)
     return _NUMBERS.vformat(_lookup(text), (), values) if values else _lookup(text)

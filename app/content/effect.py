@@ -75,10 +75,7 @@ def tiles_of(seen: AnyTrace, kind: Kind) -> ndarray:
 
 
 def prediction(lab: Lab, before: AnyTrace, after: AnyTrace, index: int) -> dict[str, Any]:
-    """Returns a prediction without and with the plan: title, rows, and KL divergence in nats.
-
-    The predictions of a decoder are teacher-forced on the baseline translation.
-    """
+    """Returns a prediction without and with the plan (a decoder's after the baseline text): title, rows, KL in nats."""
     old, new = before.outputs[index], after.outputs[index]
     tokens = lab.task.compared_tokens(old, new)
     rows: list[dict[str, Any]] = [
@@ -92,10 +89,7 @@ def prediction(lab: Lab, before: AnyTrace, after: AnyTrace, index: int) -> dict[
 
 
 def existing_index(outputs: Sequence[Output], index: int) -> int:
-    """Returns `index`, or the last prediction's index if there is no such prediction.
-
-    The index in a link stays when the text becomes shorter.
-    """
+    """Returns `index`, or the last prediction's index if the text has become too short for it."""
     return index if 0 <= index < len(outputs) else len(outputs) - 1
 
 
@@ -111,10 +105,7 @@ def in_vectors(before: AnyTrace, after: AnyTrace) -> dict[str, Any]:
 
 
 def token_losses(lab: Lab, trace: AnyTrace) -> list[float | None]:
-    """Returns the loss of each token of the text in nats; None if it is unknown.
-
-    A causal model predicts a token from the tokens before it, a masked model from all other tokens.
-    """
+    """Returns each token's loss in nats from the tokens that the model sees for it; None if it is unknown."""
     shift = 1 if lab.task.predicts_next else 0
     losses = [None] * shift + [None if loss != loss else round(float(loss), 4) for loss in trace.losses]
     return losses[:len(trace.tokens)]

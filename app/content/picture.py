@@ -178,10 +178,7 @@ def _guesses(view: View) -> dict[str, Any] | None:
 
 
 def guesses(view: View) -> dict[str, Any]:
-    """Returns the prediction after each layer, and the probability of the shown token at each height.
-
-    The token is the one whose logit the contributions explain, so that bars and line have one target.
-    """
+    """Returns the prediction after each layer, and the probability there of the token of the contributions."""
     before, after = view.formations
     token = shown_token(view)[0]["id"]
     ids, probabilities, chances = after.guesses([token])

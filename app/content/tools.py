@@ -176,10 +176,7 @@ FIRST_TOOLS = first_tools(TOOLS)
 
 def content(view: View, among: Sequence[Tool], *errors: type[Exception]
             ) -> tuple[dict[str, Any] | None, dict[str, ndarray]]:
-    """Returns the payload of the open tool, and its arrays; of the thing's first tool if the open one does not fit.
-
-    A ValueError or one of `errors` becomes the tool's message.
-    """
+    """Returns payload and arrays of the open tool that fits, else of the thing's first; `errors` become its message."""
     wanted = view.state.lab.tool
     tool = next((tool for tool in among if tool.key == wanted), None) or next(
         (tool for tool in among if tool.thing == view.state.lab.thing), None)

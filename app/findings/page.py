@@ -21,10 +21,7 @@ from studies.claims import WORDS, Claim, Statement
 
 
 def on_findings(event: dict[str, Any]) -> None:
-    """Opens a statement, its state in the Lab, or a training of the matrix.
-
-    The event `chart` changes nothing: its answer has the charts, which a first page lacks.
-    """
+    """Opens a statement, its state in the Lab, or a training; the event `chart` only asks for the charts."""
     match event.get("type"):
         case "open" if event.get("statement") in [*CLAIMS]:
             history().do(replace(history().present, claim=event["statement"]), merge="viewing")

@@ -151,11 +151,7 @@ def _notice(reading: text.Reading, state: LabState) -> dict[str, Any] | None:
 
 
 def _written(view: View, waits: bool = True, follows: bool = False) -> dict[str, Any] | None:
-    """Returns {before, after}, the output texts of the unmodified and of the changed model; None if it writes nothing.
-
-    `after` is None without a change, and "" for a text that was not generated yet, if `waits` is False.
-    `follows` is True if a later block of the same answer has it.
-    """
+    """Returns the texts {before, after}, None if it writes none; `after` is None unchanged, "" if not generated yet."""
     if TARGET not in view.before.rows or view.state.hides_answer or isinstance(view.reading.prompt, TargetPrompt):
         return None
     before, after = view.before.written or "", view.after.written

@@ -39,11 +39,7 @@ def model_label(name: str) -> str:
 
 
 def informative_models(first: str, family: Sequence[ModelInfo]) -> list[ModelInfo]:
-    """Returns the models whose comparison with a model is most informative.
-
-    Models with the same number of training steps come first. Models with another number of steps are included only if
-    they have another attention type.
-    """
+    """Returns the models to compare with a model: of the same number of steps first, else of another attention type."""
     own = next((entry for entry in family if entry.name == first), None)
     if own is None:
         return []

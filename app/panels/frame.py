@@ -31,10 +31,7 @@ def draw_header(read_chars: int = MAX_LINK_TEXT) -> None:
 
 
 def header_part(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> Part:
-    """Returns the header, and stores the state's address as an address of this session.
-
-    The links contain the first `read_chars` characters of a long text, which are those that the model reads.
-    """
+    """Returns the header with links that contain the first `read_chars` of the text; stores the state's address."""
     query, past, linked = query_of(state, read_chars), now.history, lab_of(state)
     result = Part("bar", "bar", {
         "places": [(page, _(title)) for page, title in PAGES.items() if page not in (START, TEACHERS)],
@@ -110,10 +107,7 @@ def draw(parts: Parts, read_chars: ReadChars = lambda state: MAX_LINK_TEXT) -> N
 
 def answer(parts: Parts, state: LabState, problems: Sequence[str], late: Iterable[Callable[[], Part]] = (),
            read_chars: ReadChars = lambda state: MAX_LINK_TEXT) -> Answer | None:
-    """Returns the components for the events route; None if Streamlit must generate the page.
-
-    `late` computes late components; `parts` may add to it.
-    """
+    """Returns the components, late ones by `late`, for the events route; None if Streamlit must generate the page."""
     now = visit.current()
     if now.layout != _layout(state):
         return None
@@ -143,10 +137,7 @@ def draw_progress(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
 
 
 def amounts(job: Job[Any]) -> list[str]:
-    """Returns the completed amount and the remaining time in words, if they are known.
-
-    For a waiting job, the only element says that the job waits.
-    """
+    """Returns the completed amount and the remaining time in words, if they are known; or that the job waits."""
     if job.waiting:
         return [_("waiting for other computations to finish")]
     amounts = []

@@ -42,10 +42,7 @@ def of_corpus(lab: Lab, stored: dict[str, Any]) -> Measured:
 
 
 def _learned(lab: Lab) -> Measured:
-    """Returns P(open) of the gates learned by studies/prune_heads.py on all attention blocks together.
-
-    If there are several regularization strengths, the strength that leaves closest to half of the heads is used.
-    """
+    """Returns P(open) of the gates learned on all attention blocks, at the strength that leaves about half open."""
     series = [run for run in (store.read(lab.name, "gates") or {}).get("series", [])
               if set(run["kinds"]) == {kind.name for kind in lab.kinds}]
     half = sum(kind.layers * kind.heads for kind in lab.kinds) / 2

@@ -59,10 +59,7 @@ def _with_source(lab: Lab, prompt: Prompt, state: LabState, limit: int) -> Promp
 
 
 def read_picture(lab: Lab, of: str = "") -> Prompt:
-    """Returns the picture that the visitor chose for this model or the model `of`, or the example, as a prompt.
-
-    A file that is no valid picture, or too large a one, raises InputError.
-    """
+    """Returns the visitor's picture for this model or `of`, or the example, as a prompt; may raise InputError."""
     chosen = visit.picture(of or lab.name)
     return ReadsPictures.of(lab).read_picture(EXAMPLE.read_bytes() if chosen is None else chosen)
 
@@ -86,10 +83,7 @@ def hints(lab: Lab, prompt: Prompt, text: str) -> list[str]:
 
 
 def actions(lab: Lab, reading: Reading, state: LabState) -> list[dict[str, Any]]:
-    """Returns the buttons in the line below the text box, for a text without an error.
-
-    A button has its name, which the browser sends, a label and, for a switch, `pressed` and a tip.
-    """
+    """Returns the buttons below a text without error: name, label and, for a switch, `pressed` and a tip."""
     buttons: list[dict[str, Any]] = []
     if lab.task.writes and not (state.chat or reading.prompt.omitted) and state.text[-1:].isspace():
         buttons.append({"name": events.TRIM, "label": _("Remove the space")})

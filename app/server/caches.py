@@ -56,10 +56,7 @@ def remembered(entries: int = TEXTS, worded: bool = False) -> Callable[[F], F]:
 
 
 class ByteCache(Generic[T]):
-    """A thread-safe cache of up to `limit` bytes that evicts the least recently used value.
-
-    Keys are not counted; set `most`, the largest number of values, if keys are larger than values.
-    """
+    """A thread-safe cache of `limit` bytes of values and `most` entries that evicts the least recently used."""
 
     def __init__(self, limit: int, most: float = math.inf, size: Callable[[T], int] = attrgetter("nbytes")) -> None:
         self._limit, self._most, self._size, self._held = limit, most, size, 0
@@ -74,10 +71,7 @@ class ByteCache(Generic[T]):
             return self._values.get(key)
 
     def keep(self, key: Hashable, value: T) -> None:
-        """Caches a value, then evicts the least recently used values until the cache is within its limits.
-
-        A value larger than `limit` is not cached; the value of a key that is already cached is kept.
-        """
+        """Caches a value unless its key is cached or it is larger than `limit`, then evicts the least recently used."""
         with self._lock:
             if key in self._values or self._size(value) > self._limit:
                 return

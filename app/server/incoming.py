@@ -59,10 +59,7 @@ def is_allowed(data: bytes) -> bool:
 
 
 def fields_of(data: bytes) -> set[int] | None:
-    """Returns the numbers of a protobuf message's top-level fields; None if it has too many or the data is no message.
-
-    Reads the wire format without protobuf's parser, which takes seconds for a message of 500,000 fields.
-    """
+    """Returns a message's top-level field numbers; None if too many, for which protobuf's parser takes seconds."""
     numbers: set[int] = set()
     place = 0
     for _ in range(MOST_FIELDS):
@@ -125,10 +122,7 @@ def raise_descriptors() -> int:
 
 
 def bound_server() -> None:
-    """Limits the size of websocket messages and the times of requests and responses, for all later connections.
-
-    A second call has no effect.
-    """
+    """Limits sizes of websocket messages and times of requests and responses, once for all later connections."""
     if _bounded.is_set():
         return
     _bounded.set()
@@ -225,10 +219,7 @@ _address_of: dict[str, str] = {}  # session id -> address of its last upload
 
 @contextlib.contextmanager
 def upload_place(path: str, announced: str | None, address: str = "") -> Iterator[tuple[int, str] | None]:
-    """Reserves the bytes of one upload while the context is open; yields None, or status and message of the refusal.
-
-    Without a Content-Length header, LARGEST_UPLOAD bytes are reserved.
-    """
+    """Reserves an upload's bytes, LARGEST_UPLOAD if unknown; yields None, or status and message of the refusal."""
     session = path.removeprefix(UPLOAD_PATH).split("/", 1)[0]
     size = int(announced) if announced and announced.isdecimal() and len(announced) < 12 else LARGEST_UPLOAD
     stored = {each: uploaded_bytes(each) for each in (session, *uploading_sessions())}

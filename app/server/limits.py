@@ -32,10 +32,7 @@ KB, MB = 2**10, 2**20
 
 @dataclass(frozen=True)
 class Rate:
-    """A limit over time: a token bucket of `visit` units per visit and of `address` units per address.
-
-    An empty bucket is full again after `seconds`. A visitor over a limit with a `unit` gets a message.
-    """
+    """A token bucket of `visit` and `address` units, full after `seconds`; with a `unit` the visitor is told."""
 
     name: str
     visit: float
@@ -130,10 +127,7 @@ class Payer:
 
     @contextlib.contextmanager
     def holds(self, room: Room, amount: float = 1, stored: tuple[float, float, float] = (0, 0, 0)) -> Iterator[bool]:
-        """Uses room while the context is open; yields False, without using any, if there is too little.
-
-        `stored` is what visit, address and process use already and is not counted here.
-        """
+        """Uses room beside `stored`, which is in use, while open; yields False if there is too little."""
         name, limits = room.name, (room.visit, room.address, room.process)
         with _lock:
             free = all(allowance.used.get(name, 0.0) + before + amount <= most

@@ -76,10 +76,7 @@ def safe(message: str) -> str:
 
 
 def with_traceback(error: BaseException) -> str:
-    """Returns an exception's type, place and stack frames, without its message and without values of variables.
-
-    The frames are omitted after MOST tracebacks of the same place within a minute.
-    """
+    """Returns type, place and, up to MOST times a minute, frames of an exception; no message or values."""
     place, now = in_one_line(error), time.monotonic()
     with _lock:
         for each in [each for each, times in _written.items() if now - times[-1] > MINUTE]:

@@ -101,10 +101,7 @@ class Queue:
 
     @contextlib.asynccontextmanager
     async def place(self, visit: Allowance, gone: asyncio.Future[None]) -> AsyncIterator[None]:
-        """Waits for a place and keeps it while the context is open.
-
-        Raises OvertakenError if a newer request waits, ClientDisconnect if `gone` is done first.
-        """
+        """Keeps a place while open; OvertakenError if a newer request waits, ClientDisconnect if `gone`."""
         if (older := self._waiting.pop(visit, None)) is not None:
             older.set_result(False)
         if self._free and self._running[visit] < self._per_visit:

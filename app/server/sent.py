@@ -86,10 +86,7 @@ CONDITIONS = (b"if-none-match", b"if-modified-since")
 
 
 def head() -> str:
-    """Returns a script that reads the chosen theme before the first paint, and the style of the first background.
-
-    The style applies until Streamlit has drawn the app with the visitor's theme.
-    """
+    """Returns a script that reads the chosen theme before the first paint, and the background until Streamlit draws."""
     dark = streamlit.get_option("theme.dark.backgroundColor") or "#12121a"
     light = streamlit.get_option("theme.light.backgroundColor") or "#ffffff"
     page = "html:not(:has(.stApp))"

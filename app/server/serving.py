@@ -75,10 +75,7 @@ def give_way() -> None:
 
 @contextlib.contextmanager
 def aside(page: bool = False) -> Iterator[None]:
-    """Gives this thread's drawing turn back while the context is open. Works inside and outside `drawing`.
-
-    `page` also gives back the place among the pages in progress.
-    """
+    """Gives this thread's drawing turn back in the context; with `page` also its place among the pages in progress."""
     own_turns = [turns for turns in (_drawing, _pages) if turns.is_mine() and (page or turns is _drawing)]
     for turns in own_turns:
         turns.release()
@@ -93,10 +90,7 @@ _is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lam
 
 
 def only_while(is_wanted: Callable[[], bool]) -> contextlib.AbstractContextManager[None]:
-    """While the context is open, a computation begins only if `is_wanted` is true after the wait for a turn.
-
-    Otherwise `computing` raises OvertakenError. The condition of an outer context applies too.
-    """
+    """In the context, computing raises OvertakenError unless `is_wanted` is true after the wait for a turn."""
     outer = _is_wanted.get()
     return setting(_is_wanted, lambda: outer() and is_wanted())
 
@@ -272,10 +266,7 @@ def trim() -> None:
 
 
 def settle() -> None:
-    """Frees garbage, then excludes all live objects from later collections. Call this after imports and model loads.
-
-    Modules and models stay in memory, so a collection does not need to scan them again.
-    """
+    """Excludes all live objects from later collections, after imports and loads: they stay in memory anyway."""
     gc.collect()
     gc.freeze()
     trim()

@@ -56,10 +56,7 @@ def take_step(place: Place) -> None:
 
 @session.exclusive
 def leave_lesson(page: str = "") -> None:
-    """Leaves the lesson and restores the state before the lesson, or keeps the present state if none is stored.
-
-    Language and large type stay as the visitor has set them, also inside the lesson.
-    """
+    """Leaves the lesson and restores the state before it, if it is stored; language and large type stay."""
     past = history()
     kept = settled(past.present, visit.current().aside or past.present)
     past.do(replace(kept, page=page or (FIRST_PAGE if kept.page == START else kept.page), lesson=None, answer=""))

@@ -62,10 +62,7 @@ class History:
         self.do(returning(self.present, last, name), merge)
 
     def do(self, state: LabState, merge: str = "") -> None:
-        """Makes `state` the present state and adds an undo step, unless only the selection differs.
-
-        Successive changes with the same `merge` are one undo step, for example typed letters or a slider drag.
-        """
+        """Makes `state` present: an undo step unless only the selection differs or it continues a `merge`."""
         if state == self.present:
             return
         # a change of the selection alone is not an undo step

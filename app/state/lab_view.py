@@ -51,10 +51,7 @@ class LabView:
         return replace(self, pins=tuple([*pins, tool][-MOST_PINS:]) if on else tuple(pins))
 
     def after(self, event: Mapping[str, Any], first_tools: Mapping[str, str]) -> LabView:
-        """Returns the view after an untrusted event of the Lab's component; the same view if another part handles it.
-
-        `first_tools`: thing -> the tool that opens with it.
-        """
+        """Returns the view after an untrusted event, the same if it is another part's; `first_tools`: thing -> tool."""
         name, thing = event.get("name"), event.get("thing")
         match event.get("type"):
             case "select":

@@ -48,11 +48,7 @@ def returning(present: LabState, last: LabState | None, model: str) -> LabState:
 
 
 def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
-    """Returns the query of a state without `?`; empty for the initial state of the start page.
-
-    A text of more than MAX_LINK_TEXT characters is cut after `read_chars`, the number of characters that the model
-    reads.
-    """
+    """Returns a state's query without `?`, empty for the start; a long text is cut after `read_chars` characters."""
     default = LabState(state.model)
     default = replace(default, selection=Selection.default(state.plan, default.shape), model=default_model())
     if len(state.text) > MAX_LINK_TEXT:
@@ -82,9 +78,7 @@ def _linked(query: str) -> str:
 
 
 def opened_by(place: Place | None) -> LabState:
-    """Returns the initial state of a lesson's step (None: the start page); the default state if its model cannot be
-    read.
-    """
+    """Returns the initial state of a lesson's step (None: the start page), the default if its model is unreadable."""
     return _opened(place, tuple(catalogue.names()))
 
 

@@ -36,10 +36,7 @@ _FIELDS: dict[str, tuple[str, dict[str, str], tuple[str, ...]]] = {
 
 
 def translated(params: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Returns the fields as the Lab's links have them, and a message for each value that could not be translated.
-
-    Such fields in links of other pages, which wrote them as well, are left out.
-    """
+    """Returns the fields as the Lab's links have them, and a message for each value that could not be translated."""
     page = params.get("page", FIRST)
     old = {key: params[key] for key in _FIELDS if key in params}
     rest = {key: text for key, text in params.items() if key not in old}

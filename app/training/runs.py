@@ -96,10 +96,7 @@ def of_visit() -> Trainings:
 
 @functools.cache
 def runner() -> Runner | None:
-    """Returns the queue of this process: one training per core; hosted, one core stays free for pages.
-
-    None if that leaves no core: then only recorded trainings are shown.
-    """
+    """Returns the process's queue: a training per core, one less if hosted; None without a core left."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     at_once = cores - 1 if hub.access().hosted else cores
     return Runner(at_once) if at_once else None

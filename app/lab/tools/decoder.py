@@ -45,9 +45,7 @@ def align(view: View, tool: Tool) -> Content:
 
 
 def own(view: View, tool: Tool) -> Content:
-    """Returns the probability of each word of the target after the words before it, and the mean loss. For a typed
-    target, also returns the mean loss of the text that the model writes itself.
-    """
+    """Returns each target word's probability after those before it, the mean loss, and that of the model's own text."""
     typed = view.state.target
     head = [parts.title(_("Write it yourself"), _("probability of each word after the words before it")),
             parts.row(parts.field(_("Your text"), typed, act=ACT, field="text",

@@ -88,10 +88,7 @@ def _file(view: View, chart: Any, title: str, what: str, link: str) -> tuple[str
 
 
 def refusal(lab: Lab, plan: HeadPlan) -> str | None:
-    """Returns the reason why the model under the plan cannot be downloaded, a sentence; empty if it can.
-
-    The result is None for our own models in hosted mode, where transformers would be imported only for this download.
-    """
+    """Returns why the model under the plan cannot be downloaded, empty if it can; None for our own models if hosted."""
     if hub.access().hosted and not is_foreign(lab.name):
         return None
     largest = LARGEST_HOSTED if hub.access().hosted else LARGEST

@@ -145,10 +145,7 @@ def prunable(measured: dict[str, Any], factor: float) -> dict[str, int]:
 
 
 def on_this_text(lab: Lab, before: AnyTrace, chosen: Choice) -> Curve:
-    """Returns rows [remaining heads, KL in nats from the baseline prediction] on the input text, for the shown order.
-
-    Cached; empty if this takes too long or the model has no predictions.
-    """
+    """Returns rows [remaining heads, KL in nats] on the text in the shown order, cached; empty if it takes too long."""
     if not has_curve_on_text(lab, before):
         return []
     values: ndarray = caches.measured.get(("pruning", lab.identity, before.prompt, chosen.order),

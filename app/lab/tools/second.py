@@ -129,10 +129,7 @@ def _table(view: View, models: dict[str, Compared | str], compared: list[Compare
 
 
 def results(one: Compared, first: Compared) -> tuple[tuple[Output, Output] | None, tuple[float, ...], float | None]:
-    """Returns a model's predictions and losses in nats, each unmodified and under the plan, and its KL divergence.
-
-    The divergence is from the first model under the plan, in nats. A value that is not known is None, or empty.
-    """
+    """Returns a model's predictions and losses without and with the plan, and its KL from the first model, in nats."""
     before, after = (prediction_of(one, seen) for seen in (one.before, one.after))
     base = prediction_of(first, first.after)
     losses = one.before.loss, one.after.loss

@@ -131,10 +131,7 @@ def on_hide(event: dict[str, Any]) -> None:
 
 
 def words(text: str, controls: Collection[str] = ()) -> list[tuple[int, int, str, bool]]:
-    """Returns (start, stop, word, True if hidden) of each word, without `[MASK]`, which hides an unknown word.
-
-    `controls` are words that the model's tokenizer reads as control tokens, like `[SEP]`; these hide no word.
-    """
+    """Returns (start, stop, word, True if hidden) of each word; `[MASK]` and the model's `controls` hide none."""
     known = (m for m in _WORD.finditer(text) if m[0] != MASK and m[0] not in controls)
     return [(m.start(), m.end(), m[0].strip("[]"), m[0].startswith("["))
             for m in itertools.islice(known, MOST_WORDS)]
