@@ -62,7 +62,6 @@ def sinks_of(lab: Lab) -> list[str]:
 
 
 def about(lab: Lab, result: PassResult, plan: str, link: str) -> dict[str, Any]:
-    """Returns the metadata of an exported file."""
     source = result.prompt.source
     return {"made with": "Attention Lab", "link": link, "model": lab.name, "plan": plan,
             "counting": "layers from 1, as on the screen; layers and heads of the plan from 0",

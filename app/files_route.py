@@ -105,5 +105,4 @@ async def receive_library(request: Request) -> Response:
 
 @functools.cache
 def compressed_library() -> bytes:
-    """Returns the library, compressed with gzip."""
     return gzip.compress(library.source().encode(), 9, mtime=0)

@@ -23,7 +23,6 @@ def word(token: str, **look: str) -> Part:
 
 
 def strong(text: Text) -> Part:
-    """Returns an emphasised text."""
     return {"strong": text}
 
 

@@ -13,7 +13,6 @@ from components.mounting import Content
 from components.payload import lower_triangle
 from models import Kind, Lab
 from models.kind import TARGET
-from models.plan import HeadState
 from models.thumbnails import encoded, pooled, thumbnails
 from models.trace import Sketch, Trace, with_sink
 
@@ -22,7 +21,6 @@ MASK_STEP = 16  # steps of the mask F per unit
 
 
 def content(view: View) -> Content:
-    """Returns the header and the arrays of the picture."""
     arrays: dict[str, ndarray] = {}
     lab, trace = view.lab, view.after
     hides = view.state.hides_answer
@@ -62,7 +60,8 @@ def model(lab: Lab, title: str) -> dict[str, Any]:
 def _block(view: View, kind: Kind, arrays: dict[str, ndarray]) -> dict[str, Any]:
     """Returns the description of one attention block; adds its tiles and, where tiles are pooled, its rows."""
     lab, trace, plan = view.lab, view.after, view.plan
-    states = [[_state(view, kind, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
+    states = [[effect.state_of(lab, plan, (kind.name, layer, head)) for head in range(kind.heads)]
+              for layer in range(kind.layers)]
     n, m = (len(trace.rows[row]) for row in (kind.query_row, kind.key_row))
     (tiles, most), is_exact = _tiles(trace, kind), max(n, m) <= SIDE
     packed = kind.causal and not kind.attention.has_sink and tiles.shape[2] == tiles.shape[3]
@@ -88,10 +87,6 @@ def _block(view: View, kind: Kind, arrays: dict[str, ndarray]) -> dict[str, Any]
             "gates": [[round(state.gate, 4) for state in row] for row in states],
             "closed": closed if lab.closed else None,
             "patched": [[bool(state.patch) for state in row] for row in states] if plan.patches else None}
-
-
-def _state(view: View, kind: Kind, layer: int, head: int) -> HeadState:
-    return effect.state_of(view.lab, view.plan, (kind.name, layer, head))
 
 
 def _tiles(trace: Trace | Sketch, kind: Kind) -> tuple[ndarray, float]:

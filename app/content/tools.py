@@ -28,7 +28,6 @@ REVEALS = {"loss", "second", "swapw", "carry"}  # tools of other things that sho
 
 
 def looks(view: View, tool: Tool) -> Content:
-    """Returns the pattern's name and the whole pattern."""
     which = tool.setting(view, "view")
     weights = selected_map(view, which)
     offered = [USED, COMPUTED, *([CONSTANT] if view.lab.constant is not None else [])]
@@ -89,7 +88,6 @@ def _policies(view: View) -> list[str]:
 
 
 def scale(view: View, tool: Tool) -> Content:
-    """Returns the scale policies of the model."""
     scale = scale_of(view.lab, view.state.plan.scale, len(view.after.tokens))
     act = {"type": "scale", "policy": scale["policy"], "base": scale["base"]}
     base = [parts.field(_("base"), scale["base"], act=act, field="base", kind="number", min=MIN_BASE, max=MAX_BASE)]

@@ -79,7 +79,6 @@ def _find(key: str, stamp: int) -> tuple[Claim, Statement]:
 
 @caches.remembered(4, worded=True)
 def _list(stamp: int) -> dict[str, Any]:
-    """Returns the strip of marks and the list of statements."""
     every = _claims(stamp)
     count = sum(len(claim.statements) for claim in every)
     words = {each.verdict.word for claim in every for each in claim.statements}

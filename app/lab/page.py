@@ -163,7 +163,6 @@ def _written(view: View, waits: bool = True, follows: bool = False) -> dict[str,
 
 
 def _completed(lab: Lab, prompt: Prompt, plan: HeadPlan, part: Part) -> Part:
-    """Returns the Lab's part with the generated text."""
     texts = {"before": part.header["written"]["before"], "after": compute.rewritten(lab, prompt, plan)}
     return replace(part, header=part.header | {"written": texts})
 
@@ -223,7 +222,6 @@ def _picture(data: object) -> None:
 
 
 def _prune(heads: object, left: object) -> None:
-    """Prunes heads in an order until `left` remain."""
     shape = history().present.shape
     if not isinstance(heads, list) or not is_index(left, len(heads) + 1):
         return

@@ -1,5 +1,6 @@
 """Measures of every head of a model on the input text and over a corpus (studies/corpus/heads.py); roles of heads."""
 
+from collections import Counter
 from typing import Any
 
 import torch
@@ -83,8 +84,6 @@ def is_quick(lab: Lab, prompt: Prompt) -> bool:
 RELATIONS = {"nsubj up": N_("subject → verb"), "nsubj down": N_("verb → subject"), "obj up": N_("object → verb"),
              "obj down": N_("verb → object"), "amod up": N_("adjective → noun"), "amod down": N_("noun → adjective"),
              "advmod up": N_("adverb → verb"), "advmod down": N_("verb → adverb"), "rare": N_("rarest word")}
-
-
 COMMON = 0.8  # a role that more than this share of the heads has does not distinguish heads, and is not shown
 LOOK_FOR = {
     "nsubj up": N_("In “The dog barked”, “dog” to “barked”."),
@@ -100,14 +99,10 @@ LOOK_FOR = {
 
 def shown_roles(lab: Lab, measured: dict[str, Any]) -> list[dict[str, Any]]:
     """Returns the roles that at most COMMON of the model's heads have."""
-    return [role for role in measured.get("roles", []) if share_of(lab, measured, role["role"]) <= COMMON]
-
-
-def share_of(lab: Lab, measured: dict[str, Any], role: str) -> float:
-    """Returns the share of the model's heads that have a role, 0 to 1. Arguments as in `shown_roles`."""
-    heads = {(entry["kind"], entry["layer"], entry["head"]) for entry in measured.get("roles",
-                                                                                      []) if entry["role"] == role}
-    return len(heads) / sum(kind.layers * kind.heads for kind in lab.kinds)
+    roles, heads = measured.get("roles", []), sum(kind.layers * kind.heads for kind in lab.kinds)
+    having = Counter(name for name, *_head in {(role["role"], role["kind"], role["layer"], role["head"])
+                                               for role in roles})
+    return [role for role in roles if having[role["role"]] <= COMMON * heads]
 
 
 def look_for(role: str) -> str:

@@ -102,7 +102,6 @@ class LabCache(Generic[T]):
         self._lock = threading.Lock()
 
     def of(self, lab: Lab) -> ByteCache[T]:
-        """Returns the cache of a model."""
         with self._lock:
             if lab not in self._caches:
                 self._caches[lab] = ByteCache(self._limit, most=TEXTS)

@@ -28,7 +28,6 @@ _ready = threading.Event()
 
 
 async def healthz(request: Request) -> PlainTextResponse:
-    """Responds to a load balancer's health check."""
     return PlainTextResponse("ready\n", 200) if _ready.is_set() else PlainTextResponse("loading\n", 503)
 
 

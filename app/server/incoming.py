@@ -181,7 +181,6 @@ def _limit_reading(protocol: Any) -> None:
 
 
 def _is_idle(connection: H11Protocol) -> bool:
-    """Returns True if the connection is not processing a request."""
     return connection.cycle is None or connection.cycle.response_complete
 
 

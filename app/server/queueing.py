@@ -75,7 +75,6 @@ class Turns:
 
     @property
     def queue(self) -> int:
-        """Number of waiting threads."""
         return len(self._waiting)
 
     def __enter__(self) -> Turns:

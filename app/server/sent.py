@@ -42,7 +42,6 @@ def served_files() -> dict[str, Path]:
 
 @functools.cache
 def compressed(file: Path) -> bytes:
-    """Returns the content of a file, compressed with gzip."""
     return gzip.compress(file.read_bytes(), 6, mtime=0)
 
 

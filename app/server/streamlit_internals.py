@@ -163,5 +163,4 @@ def static_folder() -> Path:
 
 
 def index_page() -> str:
-    """Returns the HTML of Streamlit's page."""
     return (static_folder() / "index.html").read_text(encoding="utf-8")

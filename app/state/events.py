@@ -103,7 +103,6 @@ MAX_PROGRESS = 200  # largest number of lesson steps in an event
 
 
 def on_text(event: dict[str, Any]) -> None:
-    """Handles a change of the text box."""
     text, count = event.get("text"), event.get("count", 0)
     if not isinstance(text, str):
         return
@@ -129,7 +128,6 @@ def set_text(text: str, merge: str = "", prediction: int = LAST) -> None:
 
 
 def on_chooser(name: object) -> None:
-    """Handles the choice of a model."""
     if not isinstance(name, str):
         return
     model, step = parts_of(name)
@@ -215,7 +213,6 @@ def set_plan(plan: HeadPlan) -> None:
 
 
 def prune_to(order: Order, left: int) -> None:
-    """Prunes heads in the given order until `left` heads remain."""
     past = history()
     plan = pruned(past.present.plan, order, left)
     past.do(past.present.with_plan(plan), merge="pruning")  # repeated key presses are one undo step

@@ -32,8 +32,6 @@ Read = tuple[Any, list[str]]  # the value, and a message for each part that coul
 
 @dataclass(frozen=True)
 class Field:
-    """One field of the link."""
-
     key: str  # the field's name in the address
     attribute: str  # the field's attribute in LabState
     # (text, state with the fields parsed so far, in the order of FIELDS) -> (value, messages)

@@ -211,8 +211,6 @@ class Question:
 @_STORED
 @dataclass(frozen=True)
 class Step:
-    """One step of a lesson."""
-
     title: Words  # in a few words
     text: Words
     task: Words  # the instruction for the visitor. Names of keys are between square brackets: touch screens omit them.

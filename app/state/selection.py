@@ -117,7 +117,6 @@ def scaled(plan: HeadPlan, event: Mapping[str, Any], policies: Iterable[str]) ->
 
 
 def is_scope(scope: object) -> TypeGuard[str]:
-    """Returns True if a value is a valid scope of a selection."""
     return isinstance(scope, str) and (scope in SCOPES or re.fullmatch(_SOME, scope, re.ASCII) is not None)
 
 

@@ -61,7 +61,6 @@ def send_whole_library() -> None:
 
 
 def wants_whole_library() -> bool:
-    """Returns True after `send_whole_library`."""
     return bool(st.session_state.get(_WHOLE))
 
 

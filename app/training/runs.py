@@ -55,7 +55,6 @@ class Trainings:
             self.runs.pop(next(iter(self.runs)))
 
     def stop(self) -> None:
-        """Stops the visitor's training."""
         for run in self.runs.values():
             run.stop()
 
@@ -71,7 +70,6 @@ class Trainings:
         return replace(self.untrained(recipe), problem=problem)
 
     def untrained(self, recipe: Recipe) -> Shown:
-        """Returns the untrained model only."""
         stored = _recording(recipe)
         return Shown(NEW, stored[:1] if stored else [_untrained(recipe)])
 
@@ -87,7 +85,6 @@ class Trainings:
 
 
 def of_visit() -> Trainings:
-    """Returns the trainings of the current visit."""
     now = visit.current()
     if now.trainings is None:
         now.trainings = Trainings()

@@ -22,7 +22,6 @@ def parts(state: LabState, problems: Sequence[str]) -> list[Part]:
 
 
 def _places(lesson: Lesson) -> list[Place]:
-    """Returns all steps of a lesson."""
     return [Place(lesson.key, step) for step in range(1, len(lesson.steps) + 1)]
 
 

@@ -11,9 +11,8 @@ import streamlit as st
 from app.markdown import plain
 from app.panels import frame
 from app.state import session
-from app.state.lab_state import LabState
 from app.state.lessons import CHOICES, Place, lesson, step_at
-from app.texts import N_, _
+from app.texts import ENGLISH, N_, _
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,8 @@ def _draw() -> None:
 
 def _step(place: Place, base: str) -> None:
     step, this_lesson = step_at(place), lesson(place.lesson)
-    link = f"{base}?lesson={place}&teach=1" + ("" if _english() else f"&lang={session.history().present.language}")
+    language = session.history().present.language
+    link = f"{base}?lesson={place}&teach=1" + ("" if language == ENGLISH else f"&lang={language}")
     lines = [f"**{plain(_(this_lesson.title))} {place.step}: {plain(_(step.title))}** · [{plain(link)}]({link})",
              _("Task: {task}", task=re.sub(r"[\[\]]", "", _(step.task)))]  # brackets around keys
     if step.question is not None:
@@ -82,10 +82,6 @@ def _step(place: Place, base: str) -> None:
     if step.question is not None:  # folded, because a class may see the page
         with st.expander(_("Answer and reason")):
             st.markdown(f"**({CHOICES[step.question.right]})** {_(step.question.because)}")
-
-
-def _english() -> bool:
-    return session.history().present.language == LabState().language
 
 
 def address() -> str:

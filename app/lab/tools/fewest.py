@@ -68,7 +68,6 @@ class Grouped:
     heads: list[tuple[str, int, int]]
 
     def of(self, name: str) -> list[tuple[str, int, int]]:
-        """Returns the addresses of the heads of a group."""
         return [head for head, group in zip(self.heads, self.groups.names, strict=True) if group == name]
 
 

@@ -61,31 +61,26 @@ def alike(view: View, tool: Tool) -> Content:
     names = [parts.short((kind, layer, other)) for other in range(len(values))]
     table = parts.table(["", *names], [[name, *(number(float(value), ".2f") for value in row)]
                                        for name, row in zip(names, values, strict=True)], look="")
-    over = _over_corpora(view.lab, {view.lab.name: found}, terms)
     return parts.composed(
         parts.title(_("Which heads do the same?"), _(SENSES[term]), parts.choice(
             _("Compared by"), {each: _(TERMS[each]) for each in terms}, term, name="term")),
         parts.row(parts.bars(rows), table, look="duo") if len(values) > 1 else parts.note(_("The layer has one head.")),
-        parts.table(list(over[0]), [list(row.values()) for row in over], look=""),
+        _over_corpora(view.lab, found, terms),
         parts.note(_("exp(D), −D: mean over pairs of heads and layers. Higher: heads differ more; {least:.3f}: all "
                      "are equal.", least=math.exp(-1))))
 
 
-def _over_corpora(lab: Lab, similarities: dict[str, Likeness], terms: list[str]) -> list[dict[str, str]]:
-    """Returns table rows of exp(D) on the input text, and over the corpus for all evaluated models of the family."""
-    def row(name: str, values: dict[str, float]) -> dict[str, str]:
-        return {"": name, **{_(TERMS[term]): f"{values[term]:.3f}" if term in values else "–" for term in terms}}
+def _over_corpora(lab: Lab, found: Likeness, terms: list[str]) -> parts.Part:
+    """Returns a table of exp(D) on the input text, and over the corpus for all evaluated models of the family."""
+    def row(name: str, values: dict[str, float]) -> list[str]:
+        return [name, *(f"{values[term]:.3f}" if term in values else "–" for term in terms)]
 
-    table = [row(_("this text") if name == lab.name else _("{name}, this text", name=model_label(name)),
-                 {term: math.exp(disagreement_of(stored, term)) for term in terms}) for name,
-             stored in similarities.items()]
-    family = [lab.name] if is_foreign(lab.name) else [lab.name, *(
-        name for name in catalogue.family(lab.name) if name != lab.name)]
-    for name in family:
+    rows = [row(_("this text"), {term: math.exp(disagreement_of(found, term)) for term in terms})]
+    for name in dict.fromkeys([lab.name, *([] if is_foreign(lab.name) else catalogue.family(lab.name))]):
         stored: dict[str, Any] = store.read_undamaged(name, "disagreement") or {}
         if stored:
-            table.append(row(_("{name}, {n} sentences", name=model_label(name), n=stored["sentences"]), stored["mean"]))
-    return table
+            rows.append(row(_("{name}, {n} sentences", name=model_label(name), n=stored["sentences"]), stored["mean"]))
+    return parts.table(["", *(_(TERMS[term]) for term in terms)], rows, look="")
 
 
 def of_text_of(lab: Lab, before: AnyTrace) -> Likeness:

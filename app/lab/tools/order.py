@@ -53,7 +53,6 @@ class Choice:
 
     @property
     def order(self) -> Order:
-        """The order that the page shows."""
         return self.orders[self.name]
 
 
@@ -123,7 +122,6 @@ def trained_on(lab: Lab, chosen: Choice) -> Curve:
 
 
 def curves_over_texts(measured: dict[str, Any]) -> dict[str, Curve]:
-    """Returns the curves on held-out texts."""
     whole = measured["costs"][-1]
     return measured["curves"] | {
         MULTIPLICATIONS: [[cost["left"],
@@ -172,7 +170,8 @@ def content(view: View, tool: Tool) -> Content:
     chosen = choice(lab, tool.setting(view, "order"), view.state.lab.setting("order.scope", ALL), before)
     name = chosen.name
     measured = over_texts(lab, chosen)
-    known = _known(view, chosen, measured)
+    known = [LOSS, *([BLEU] if measured.get("bleu") else []), COST] if measured else []
+    known += [KL] if has_curve_on_text(lab, before) else []
     if not known:
         raise ValueError(N_("Not measured for this model."))
     quantity = tool.setting(view, "quantity")
@@ -192,11 +191,6 @@ def content(view: View, tool: Tool) -> Content:
                     field="left"),
         parts.note([_("Press the curve: that many heads stay, now {n} of {count}.", n=left, count=count), " ",
                       _finding(measured, name, count)]))
-
-
-def _known(view: View, chosen: Choice, measured: dict) -> list[str]:
-    known = [LOSS, *([BLEU] if measured.get("bleu") else []), COST] if measured else []
-    return [*known, *([KL] if has_curve_on_text(view.lab, view.before) else [])]
 
 
 def _curves(view: View, chosen: Choice, measured: dict, quantity: str) -> Curves:

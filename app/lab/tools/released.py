@@ -29,7 +29,6 @@ _OLDEST = {"chosen": _WAYS["chosen-oldest"], "equal": _WAYS["equal-oldest"]} | \
 
 
 def card(view: View, tool: Tool) -> Content:
-    """Returns the card."""
     stored = choosing.card_of(view.lab.name)
     facts, training, cost, curve = stored["model"], stored["training"], stored["cost"], stored.get("curve")
     attention = stored["attention"]
@@ -94,7 +93,6 @@ def length(view: View, tool: Tool) -> Content:
 
 
 def memory(view: View, tool: Tool) -> Content:
-    """Returns the measured curves and the conclusion."""
     result = store.read(view.lab.name, "memory")
     if result is None:
         raise ValueError(N_("Not measured for this model."))
@@ -114,7 +112,6 @@ def memory(view: View, tool: Tool) -> Content:
 
 
 def points_of(result: dict, control: dict | None) -> list[dict[str, Any]]:
-    """Returns the points of the chart."""
     rows = []
     for record in (result, control):
         if record is None:

@@ -120,7 +120,6 @@ def hide(view: View, tool: Tool) -> Content:
 
 
 def on_hide(event: dict[str, Any]) -> None:
-    """Hides a word, or shows it again."""
     state = history().present
     task = catalogue.find(state.model).task
     every = words(state.text, task.controls)
