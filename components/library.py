@@ -18,6 +18,12 @@ FILE = Path(__file__).parents[1] / "CITATION.cff"
 LINK = "LINK"  # the browser replaces this word by the address of the state
 ENTRY = FOLDER / "main.js"
 QR = "app/static/lean-qr-2.7.4.js"  # address of the library that draws QR codes, loaded when the first one is drawn
+# Imports the library from its address; reports a failed import, for example behind a proxy that blocks the address.
+_IMPORT = """
+export default ({ setTriggerValue }) => {
+  import(new URL('%s', document.baseURI)).catch(() => setTriggerValue('missing', true));
+};
+"""
 
 
 def component_modules() -> list[Path]:
@@ -72,14 +78,6 @@ def _figures() -> dict[str, Any]:
     """Returns the data for charts: address of Vega, themes, and the dark theme's replacements of colours."""
     return {"script": f"app/static/{export.vega_script().name}", "recolouring": theme.recolouring("dark"),
             "themes": {name: theme.config(name) for name in ("light", "dark", "print")}}
-
-
-# Imports the library from its address; reports a failed import, for example behind a proxy that blocks the address.
-_IMPORT = """
-export default ({ setTriggerValue }) => {
-  import(new URL('%s', document.baseURI)).catch(() => setTriggerValue('missing', true));
-};
-"""
 
 
 @functools.cache

@@ -25,6 +25,22 @@ MARKS = {claims.HOLDS: "disc", claims.ONCE: "ring", claims.FADES: "half", claims
          claims.FAILS: "cross", claims.BUILT: "square", claims.OPEN: "dash", claims.MISSING: "dotted"}
 _TOGETHER = re.compile(r"\S+ ± \S+|\([^()]{1,16}\)")
 _HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # a hyphen before a number is a minus
+AVERAGE, MOST = 0.08, 0.2  # relative drops in the paper: mean and largest (Hassid et al. 2022, abstract and section 4)
+METRICS = {"accuracy": N_("accuracy"), "f1": N_("F1 of spans"), "matthews": N_("Matthews correlation")}
+DROPS, TASKS = ("papa-average", "papa-half", "papa-order"), ("papa-average", "papa-most")
+# statement -> models whose curves over the text length are shown; of a single model, those of every inference setting
+LENGTHS = {"normalisation-reading": ("masked-gau-relu2",),
+           "normalisation-cure": ("masked-gau-relu2", "masked-gau-relu2-mixed"),
+           "normalisation-softmax": ("masked-gau-relu2", "masked-gau-softmax"),
+           "normalisation-log-n": ("masked-log-n", "masked-temperature", "masked-softmax"),
+           "normalisation-entropy": ("masked-log-n", "masked-softmax"),
+           "normalisation-relu2": ("masked-gau-relu2",),
+           "selective-longer": ("assignment-selective", "assignment-softmax", "assignment-log-n", "assignment-random"),
+           "gated-longer": ("stories-softmax", "stories-gated")}
+LENGTH_NOTE = N_("Held-out texts. Bars: ± one standard error over texts; with several seeds, also their standard "
+                 "deviation. Softmax divides a row by its normaliser Z.")
+PAPA_NOTE = N_("Bars: ± one standard deviation over three probes or random orders.")
+Spec = dict[str, Any]  # a Vega-Lite specification
 
 
 def row(statement: Statement) -> dict[str, Any]:
@@ -123,24 +139,6 @@ def _table(rows: Sequence[Mapping[str, str]]) -> dict[str, Any] | None:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     return {"columns": [_(name) for name in columns],
             "rows": [[unbroken(_(row.get(name, ""))) for name in columns] for row in rows]} if rows else None
-
-
-AVERAGE, MOST = 0.08, 0.2  # relative drops in the paper: mean and largest (Hassid et al. 2022, abstract and section 4)
-METRICS = {"accuracy": N_("accuracy"), "f1": N_("F1 of spans"), "matthews": N_("Matthews correlation")}
-DROPS, TASKS = ("papa-average", "papa-half", "papa-order"), ("papa-average", "papa-most")
-# statement -> models whose curves over the text length are shown; of a single model, those of every inference setting
-LENGTHS = {"normalisation-reading": ("masked-gau-relu2",),
-           "normalisation-cure": ("masked-gau-relu2", "masked-gau-relu2-mixed"),
-           "normalisation-softmax": ("masked-gau-relu2", "masked-gau-softmax"),
-           "normalisation-log-n": ("masked-log-n", "masked-temperature", "masked-softmax"),
-           "normalisation-entropy": ("masked-log-n", "masked-softmax"),
-           "normalisation-relu2": ("masked-gau-relu2",),
-           "selective-longer": ("assignment-selective", "assignment-softmax", "assignment-log-n", "assignment-random"),
-           "gated-longer": ("stories-softmax", "stories-gated")}
-LENGTH_NOTE = N_("Held-out texts. Bars: ± one standard error over texts; with several seeds, also their standard "
-                 "deviation. Softmax divides a row by its normaliser Z.")
-PAPA_NOTE = N_("Bars: ± one standard deviation over three probes or random orders.")
-Spec = dict[str, Any]  # a Vega-Lite specification
 
 
 def charts(claim: Claim, statement: Statement) -> list[dict[str, Any]]:

@@ -21,6 +21,9 @@ from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
 
 LESSON = "lesson"  # in place of the page's key in a lesson, so that each place is a way out of it
+Parts = Callable[[LabState, Sequence[str]], list[Part]]  # (state, messages about the opened link) -> components
+ReadChars = Callable[[LabState], int]  # state -> number of characters of the text that the links contain
+PACE = 0.5  # seconds between two updates of the bar
 
 
 def draw_header(read_chars: int = MAX_LINK_TEXT) -> None:
@@ -74,10 +77,6 @@ def in_one_column(draw: Callable[[], None]) -> None:
                 st.error(plain(_(str(error))))
 
 
-Parts = Callable[[LabState, Sequence[str]], list[Part]]  # (state, messages about the opened link) -> components
-ReadChars = Callable[[LabState], int]  # state -> number of characters of the text that the links contain
-
-
 def draw(parts: Parts, read_chars: ReadChars = lambda state: MAX_LINK_TEXT) -> None:
     """Displays the page in the Streamlit script, or the reason why it cannot be displayed."""
     now = visit.current()
@@ -117,9 +116,6 @@ def answer(parts: Parts, state: LabState, problems: Sequence[str], late: Iterabl
 
 def _layout(state: LabState) -> Hashable:
     return state.page, state.language, state.teach
-
-
-PACE = 0.5  # seconds between two updates of the bar
 
 
 def draw_progress(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:

@@ -26,6 +26,20 @@ FINDS = {"previous": N_("Previous token"), "same": N_("Same token elsewhere"),
 # largest heads x tokens x parameters for which the loss without each head is computed immediately; about a second
 QUICK = 12e9
 Measured = dict[str, ndarray]  # key of MEASURES -> (heads,), in the order of Kind.addresses
+RELATIONS = {"nsubj up": N_("subject → verb"), "nsubj down": N_("verb → subject"), "obj up": N_("object → verb"),
+             "obj down": N_("verb → object"), "amod up": N_("adjective → noun"), "amod down": N_("noun → adjective"),
+             "advmod up": N_("adverb → verb"), "advmod down": N_("verb → adverb"), "rare": N_("rarest word")}
+COMMON = 0.8  # a role that more than this share of the heads has does not distinguish heads, and is not shown
+LOOK_FOR = {
+    "nsubj up": N_("In “The dog barked”, “dog” to “barked”."),
+    "nsubj down": N_("In “The dog barked”, “barked” to “dog”."),
+    "obj up": N_("In “eats an apple”, “apple” to “eats”."),
+    "obj down": N_("In “eats an apple”, “eats” to “apple”."),
+    "amod up": N_("In “a red ball”, “red” to “ball”."),
+    "amod down": N_("In “a red ball”, “ball” to “red”."),
+    "advmod up": N_("In “never sleeps”, “never” to “sleeps”."),
+    "advmod down": N_("In “never sleeps”, “sleeps” to “never”."),
+    "rare": N_("One dark column: the rarest word.")}
 
 
 def over_a_corpus(lab: Lab) -> dict[str, Any]:
@@ -79,22 +93,6 @@ def is_quick(lab: Lab, prompt: Prompt) -> bool:
     """Returns True if pruning each head alone takes at most about a second."""
     heads = sum(kind.layers * kind.heads for kind in lab.kinds)
     return heads * len(prompt.ids) * lab.nbytes / 4 < QUICK
-
-
-RELATIONS = {"nsubj up": N_("subject → verb"), "nsubj down": N_("verb → subject"), "obj up": N_("object → verb"),
-             "obj down": N_("verb → object"), "amod up": N_("adjective → noun"), "amod down": N_("noun → adjective"),
-             "advmod up": N_("adverb → verb"), "advmod down": N_("verb → adverb"), "rare": N_("rarest word")}
-COMMON = 0.8  # a role that more than this share of the heads has does not distinguish heads, and is not shown
-LOOK_FOR = {
-    "nsubj up": N_("In “The dog barked”, “dog” to “barked”."),
-    "nsubj down": N_("In “The dog barked”, “barked” to “dog”."),
-    "obj up": N_("In “eats an apple”, “apple” to “eats”."),
-    "obj down": N_("In “eats an apple”, “eats” to “apple”."),
-    "amod up": N_("In “a red ball”, “red” to “ball”."),
-    "amod down": N_("In “a red ball”, “ball” to “red”."),
-    "advmod up": N_("In “never sleeps”, “never” to “sleeps”."),
-    "advmod down": N_("In “never sleeps”, “sleeps” to “never”."),
-    "rare": N_("One dark column: the rarest word.")}
 
 
 def shown_roles(lab: Lab, measured: dict[str, Any]) -> list[dict[str, Any]]:

@@ -33,6 +33,19 @@ MOST_FIELDS = 4  # largest number of top-level fields of a message: its type and
 MOST_WIDGETS = 200  # largest number of widget values in one message; the largest page has 40
 MOST_FILES = 8  # largest number of upload addresses in one request
 LONGEST_NAME = 1000  # characters of the longest id of a widget, a fragment or a script
+REQUEST_SECONDS = 15.0  # seconds within which the headers of a request must arrive
+READ_SECONDS = 30.0  # seconds after which a connection that reads nothing of its responses is closed
+DESCRIPTORS = 65_536  # requested soft limit of open files; a session uses up to four
+PER_VISIT = 5  # number of file descriptors reserved for each websocket
+OTHERS = 200  # number of file descriptors reserved for everything else in the process
+SWEEP = 5.0  # seconds between two checks for sessions whose browser has disconnected
+# largest number of websockets from one address: a lecture hall of 400 behind one router, with reloads
+PER_ADDRESS = 600
+_bounded = threading.Event()
+_LOG = logging.getLogger("attention_lab")
+LARGEST_UPLOAD = 8 * MB  # bytes of the largest file; server.maxUploadSize in .streamlit/config.toml
+UPLOAD_SECONDS = 60.0  # time limit of one upload in seconds
+_address_of: dict[str, str] = {}  # session id -> address of its last upload
 
 
 def is_allowed(data: bytes) -> bool:
@@ -91,19 +104,6 @@ def _varint(data: bytes, place: int) -> tuple[int | None, int]:
         if byte < 0x80:
             return value, place + count + 1
     return None, len(data) + 1
-
-
-REQUEST_SECONDS = 15.0  # seconds within which the headers of a request must arrive
-READ_SECONDS = 30.0  # seconds after which a connection that reads nothing of its responses is closed
-DESCRIPTORS = 65_536  # requested soft limit of open files; a session uses up to four
-PER_VISIT = 5  # number of file descriptors reserved for each websocket
-OTHERS = 200  # number of file descriptors reserved for everything else in the process
-SWEEP = 5.0  # seconds between two checks for sessions whose browser has disconnected
-# largest number of websockets from one address: a lecture hall of 400 behind one router, with reloads
-PER_ADDRESS = 600
-
-_bounded = threading.Event()
-_LOG = logging.getLogger("attention_lab")
 
 
 def raise_descriptors() -> int:
@@ -208,12 +208,6 @@ def sockets() -> limits.Room:
     """Returns the limit on open websockets, which follows from the process's limit of file descriptors."""
     most = max(1, (raise_descriptors() - OTHERS) // PER_VISIT)
     return limits.Room("sockets", address=min(PER_ADDRESS, max(1, most // 2)), process=most)
-
-
-LARGEST_UPLOAD = 8 * MB  # bytes of the largest file; server.maxUploadSize in .streamlit/config.toml
-UPLOAD_SECONDS = 60.0  # time limit of one upload in seconds
-
-_address_of: dict[str, str] = {}  # session id -> address of its last upload
 
 
 @contextlib.contextmanager

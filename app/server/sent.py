@@ -30,6 +30,19 @@ SMALLEST = 1024  # bytes; gzip gains little for smaller files
 HEADERS = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding",
            "Cache-Control": "public, max-age=31536000, immutable"}
 OWN = Path(__file__).resolve().parents[1] / "static"
+PATIENCE = 5000  # ms
+CONNECTED = "[data-test-connection-state=CONNECTED]"  # attribute of Streamlit's app
+LATE = N_("No connection to the server. If it stays so, a proxy or firewall blocks websockets: use another network.")
+# Streamlit stores the chosen theme under a name that contains the path of the page (components/runtime/streamlit.js).
+# gate.py allows this script by its hash, so the script is constant.
+SCRIPT = ("try{document.documentElement.dataset.firstTheme="
+          "JSON.parse(localStorage.getItem(`stActiveTheme-${location.pathname}-v2`))}catch{}"
+          f"setTimeout(()=>{{const is=()=>document.querySelector('{CONNECTED}'),page=document.documentElement.dataset;"
+          "if(is())return;page.late=navigator.language.slice(0,2);"
+          "const look=setInterval(()=>{if(is()){delete page.late;clearInterval(look)}},250)},"
+          f"{PATIENCE})")
+# A browser that has stored the page asks whether Streamlit's file has changed, and knows nothing of what is inserted.
+CONDITIONS = (b"if-none-match", b"if-modified-since")
 
 
 def served_files() -> dict[str, Path]:
@@ -67,21 +80,6 @@ class StaticFiles:
         if "gzip" not in headers.get("accept-encoding", "") or "range" in headers:
             return None
         return self._files.get(scope["path"][len(self._prefix):])
-
-
-PATIENCE = 5000  # ms
-CONNECTED = "[data-test-connection-state=CONNECTED]"  # attribute of Streamlit's app
-LATE = N_("No connection to the server. If it stays so, a proxy or firewall blocks websockets: use another network.")
-# Streamlit stores the chosen theme under a name that contains the path of the page (components/runtime/streamlit.js).
-# gate.py allows this script by its hash, so the script is constant.
-SCRIPT = ("try{document.documentElement.dataset.firstTheme="
-          "JSON.parse(localStorage.getItem(`stActiveTheme-${location.pathname}-v2`))}catch{}"
-          f"setTimeout(()=>{{const is=()=>document.querySelector('{CONNECTED}'),page=document.documentElement.dataset;"
-          "if(is())return;page.late=navigator.language.slice(0,2);"
-          "const look=setInterval(()=>{if(is()){delete page.late;clearInterval(look)}},250)},"
-          f"{PATIENCE})")
-# A browser that has stored the page asks whether Streamlit's file has changed, and knows nothing of what is inserted.
-CONDITIONS = (b"if-none-match", b"if-modified-since")
 
 
 def head() -> str:

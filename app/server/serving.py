@@ -57,6 +57,17 @@ _LOG = logging.getLogger("attention_lab")
 POLITE = 0.05  # maximum seconds that a step of long work waits for short work
 SLICE = 0.002  # seconds between two checks of the turns during this wait
 _trim_soon = threading.Event()  # set when memory of long work was freed
+_is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lambda: True)  # see only_while
+_may_be_long: ContextVar[bool] = ContextVar("may_be_long", default=True)  # False inside only_short
+FULL_COLLECTION = 60.0  # seconds between two full collections
+TRIM = 0.5  # seconds between two checks of the memory; with 2 s, the peak was 100 MB higher
+MUCH = 600e6  # bytes of the process above which each check returns freed memory to the system
+# glibc's mallopt: parameter numbers (malloc.h) -> values. Blocks above M_MMAP_THRESHOLD come from the system and are
+# returned to it. With a threshold of 1 MB a pass over 128 tokens takes 49 ms instead of 36 ms. With 4 MB it is not
+# slower, and the maps of 512 tokens do not fragment the heap.
+# names of the parameters: M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX
+_MALLOPT = {-3: 4 * 2**20, -1: 64 * 2**20, -8: 1}
+_settled: weakref.WeakSet[Lab] = weakref.WeakSet()  # models after whose load `settle` has run
 
 
 @contextlib.contextmanager
@@ -86,9 +97,6 @@ def aside(page: bool = False) -> Iterator[None]:
             turns.acquire()
 
 
-_is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lambda: True)
-
-
 def only_while(is_wanted: Callable[[], bool]) -> contextlib.AbstractContextManager[None]:
     """In the context, computing raises OvertakenError unless `is_wanted` is true after the wait for a turn."""
     outer = _is_wanted.get()
@@ -103,9 +111,6 @@ def begin() -> None:
 
 class LongWorkError(Exception):
     """The computation is long work, for which this thread must not wait."""
-
-
-_may_be_long: ContextVar[bool] = ContextVar("may_be_long", default=True)
 
 
 def only_short() -> contextlib.AbstractContextManager[None]:
@@ -177,17 +182,6 @@ def computing(light: bool = False) -> Iterator[None]:
     with aside(), _computing:
         begin()
         yield
-
-
-FULL_COLLECTION = 60.0  # seconds between two full collections
-TRIM = 0.5  # seconds between two checks of the memory; with 2 s, the peak was 100 MB higher
-MUCH = 600e6  # bytes of the process above which each check returns freed memory to the system
-
-# glibc's mallopt: parameter numbers (malloc.h) -> values. Blocks above M_MMAP_THRESHOLD come from the system and are
-# returned to it. With a threshold of 1 MB a pass over 128 tokens takes 49 ms instead of 36 ms. With 4 MB it is not
-# slower, and the maps of 512 tokens do not fragment the heap.
-# names of the parameters: M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX
-_MALLOPT = {-3: 4 * 2**20, -1: 64 * 2**20, -8: 1}
 
 
 @st.cache_resource(show_spinner=False)
@@ -270,9 +264,6 @@ def settle() -> None:
     gc.collect()
     gc.freeze()
     trim()
-
-
-_settled: weakref.WeakSet[Lab] = weakref.WeakSet()
 
 
 def load(name: str) -> Lab:

@@ -22,6 +22,10 @@ from models.messages import message
 from models.plan import OUTPUT, PATTERN, HeadPlan
 from models.storage.released import parts_of
 
+MAX_COUNT = 2**53  # largest accepted number of characters of a text that the browser cut
+TRIM, CHAT = "trim", "chat"  # names of the buttons below the text box
+MAX_PROGRESS = 200  # largest number of lesson steps in an event
+
 
 def on_lesson(event: dict[str, Any]) -> None:
     """Handles an event of a lesson's panel: another step, an answer, the classroom display, leaving."""
@@ -95,11 +99,6 @@ def on_start(event: dict[str, Any]) -> None:
             take_step(Place(ORDER[0], 1))
         case "training":
             past.do(replace(past.present, page=TRAINING))
-
-
-MAX_COUNT = 2**53  # largest accepted number of characters of a text that the browser cut
-TRIM, CHAT = "trim", "chat"  # names of the buttons below the text box
-MAX_PROGRESS = 200  # largest number of lesson steps in an event
 
 
 def on_text(event: dict[str, Any]) -> None:

@@ -18,6 +18,14 @@ MOST_SETTINGS, MOST_PINS = 12, 4
 SCOPE_THINGS = {"head": "head", "row": "layer", "all": "all"}  # scope of a selection -> the thing that it opens
 _TOOL = re.compile(r"(?:head|layer|all|word|answer)\.[a-z]{1,16}", re.ASCII)
 _SETTING = re.compile(r"([a-z]{1,16}\.[a-z]{1,16})!([\w .+-]{0,40})", re.ASCII)
+NONE = -1  # no token was chosen
+MOST_TOKENS = 10**7  # upper bound of the token ids of any vocabulary
+DIRECT, HEADS, TOKENS = "direct", "heads", "tokens"
+MEASURES = {"": DIRECT, "h": HEADS, "t": TOKENS}  # letter in the link -> how a logit is split into parts
+_FIELD = re.compile(r"(\d{0,7})\.(\d{0,7})(a?)([ht]?)", re.ASCII)
+FEWEST, GROUPS, WINNING = WANTED = ("fewest", "groups", "winning")
+BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # largest KL divergences to choose from, in nats
+_WHOLE, _CONSTANT = "text", "constant"
 
 
 @dataclass(frozen=True)
@@ -103,13 +111,6 @@ def is_setting(name: object, value: object) -> TypeGuard[str]:
     return isinstance(name, str) and isinstance(value, str) and _SETTING.fullmatch(f"{name}!{value}") is not None
 
 
-NONE = -1  # no token was chosen
-MOST_TOKENS = 10**7  # upper bound of the token ids of any vocabulary
-DIRECT, HEADS, TOKENS = "direct", "heads", "tokens"
-MEASURES = {"": DIRECT, "h": HEADS, "t": TOKENS}  # letter in the link -> how a logit is split into parts
-_FIELD = re.compile(r"(\d{0,7})\.(\d{0,7})(a?)([ht]?)", re.ASCII)
-
-
 @dataclass(frozen=True)
 class AnswerView:
     """The settings of the tools that explain the prediction."""
@@ -138,11 +139,6 @@ class AnswerView:
             raise ValueError(f"{text!r} names no tokens")
         token, against = (int(part) if part else NONE for part in match.group(1, 2))
         return cls(token, against, PATTERN if match[3] else OUTPUT, MEASURES[match[4]])
-
-
-FEWEST, GROUPS, WINNING = WANTED = ("fewest", "groups", "winning")
-BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # largest KL divergences to choose from, in nats
-_WHOLE, _CONSTANT = "text", "constant"
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,20 @@ from app.state.selection import Selection
 from app.state.training_view import TrainingView
 from models.plan import HeadPlan
 
+COUNTED: Mapping[str, Callable[[HeadPlan], int]] = {
+    "constant": lambda plan: sum(head.constant for head in plan.heads.values()),
+    "pruned": lambda plan: sum(head.gate == 0 for head in plan.heads.values()),
+}
+FOLDER = Path(__file__).parents[2] / "assets" / "lessons"
+ORDER = ("constant", "gates", "translation", "synthesizers", "selective", "lengths", "roles", "writers",
+         "swap", "normalisation", "birth")  # file names in teaching order
+# The steps of a former lesson, which was split into two lessons; old links open the new steps.
+MOVED = {"softmax": (("lengths", 1), ("lengths", 2), ("lengths", 3), ("normalisation", 1), ("normalisation", 3),
+                     ("normalisation", 4))}
+CHOICES = "abcd"  # letters of a question's choices in links
+_PLACE = re.compile(r"([a-z]+)\.([1-9])", re.ASCII)
+_STORED = with_config(ConfigDict(extra="forbid", strict=True))  # `read` refuses files with other fields or types
+
 
 class Settings(Protocol):
     """The settings of a visitor that conditions test. `LabState` has all of them, but imports lessons itself."""
@@ -108,10 +122,6 @@ def _set(setting: str, state: Settings, outcome: Outcome) -> bool:
     return state.lab.setting(name) == value
 
 
-COUNTED: Mapping[str, Callable[[HeadPlan], int]] = {
-    "constant": lambda plan: sum(head.constant for head in plan.heads.values()),
-    "pruned": lambda plan: sum(head.gate == 0 for head in plan.heads.values()),
-}
 WORDS: Mapping[str, Word] = {
     "text": Word(str, lambda text, state, _: state.text == text),
     "contains": Word(str, lambda part, state, _: part in state.text),
@@ -157,19 +167,8 @@ def _in_pairs(text: str) -> str:
     return text
 
 
-FOLDER = Path(__file__).parents[2] / "assets" / "lessons"
-ORDER = ("constant", "gates", "translation", "synthesizers", "selective", "lengths", "roles", "writers",
-         "swap", "normalisation", "birth")  # file names in teaching order
-# The steps of a former lesson, which was split into two lessons; old links open the new steps.
-MOVED = {"softmax": (("lengths", 1), ("lengths", 2), ("lengths", 3), ("normalisation", 1), ("normalisation", 3),
-                     ("normalisation", 4))}
-CHOICES = "abcd"  # letters of a question's choices in links
-
-_PLACE = re.compile(r"([a-z]+)\.([1-9])", re.ASCII)
-
 # a text that gettext translates; *text between asterisks* is the name of a control
 Words = Annotated[str, AfterValidator(_in_pairs)]
-_STORED = with_config(ConfigDict(extra="forbid", strict=True))  # `read` refuses files with other fields or types
 
 
 @dataclass(frozen=True)

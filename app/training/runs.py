@@ -17,6 +17,8 @@ from models.labs.foreign.opening import hub
 LEFT_SECONDS = 20.0  # seconds without a request of the page after which a visitor's training is stopped
 MOST_RUNS = 4  # number of trainings whose moments a visit keeps
 RECORDED, NEW = "recorded", "new"  # states of a training without a run
+_recording = functools.lru_cache(64)(recorded.recording)
+_one_at_a_time = threading.Lock()  # torch's random generator, which sets the initial weights, is global
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,6 @@ def runner() -> Runner | None:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     at_once = cores - 1 if hub.access().hosted else cores
     return Runner(at_once) if at_once else None
-
-
-_recording = functools.lru_cache(64)(recorded.recording)
-_one_at_a_time = threading.Lock()  # torch's random generator, which sets the initial weights, is global
 
 
 @functools.lru_cache(64)

@@ -14,7 +14,7 @@ export function guess(state, choice) {
   state.refresh();
 }
 
-/** Creates {element, show(data), close()}; `data.lesson` is the step, as app/lab/lesson.py describes it. */
+/** Creates {element, show(data), close()}; `data.lesson` is the step, as app/panels/lesson.py describes it. */
 export function createLesson(state) {
   const where = make('p.where', { id: 'lesson' });
   const stops = make('ol.stops.flex', { 'aria-label': _('Steps') });
