@@ -1,4 +1,4 @@
-// The JavaScript entry of the notebook widget. Python (script.py) joins it with the modules that it imports.
+// The JavaScript entry of the notebook widget. Python (widget.py) joins it with the modules that it imports.
 
 import { pageData } from '../components/core/page_data.js';
 import { lab } from '../components/lab/lab.js';
@@ -11,7 +11,7 @@ const QUIET = 10_000; // ms without an answer to an event after which the kernel
 const HANDLED = ['keydown', 'pointerdown', 'click', 'input', 'change']; // events that change a component
 const THEMED = ['class', 'style', 'theme', 'data-theme', 'data-jp-theme-light', 'data-vscode-theme-kind'];
 
-/** Called with each drawing of a tool that script.py adds; they need nothing more. */
+/** Called with each drawing of a tool that widget.py adds; they need nothing more. */
 export const register = () => undefined;
 
 /** Stores the data that Python sends with the code. */

@@ -20,7 +20,7 @@ from studies.claims import Chart, Claim, Statement, Verdict
 from studies.papa import results
 from studies.papa.results import Study, deviation
 
-# verdict -> its mark in components/findings/marks.js, in the order of the page
+# verdict -> its mark in components/findings/plots.js, in the order of the page
 MARKS = {claims.HOLDS: "disc", claims.ONCE: "ring", claims.FADES: "half", claims.SMALL: "equal",
          claims.FAILS: "cross", claims.BUILT: "square", claims.OPEN: "dash", claims.MISSING: "dotted"}
 _TOGETHER = re.compile(r"\S+ ± \S+|\([^()]{1,16}\)")

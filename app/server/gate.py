@@ -41,12 +41,12 @@ _HOST = re.compile(r"[\w.-]+(:\d+)?|\[[\da-fA-F:]+\](:\d+)?", re.ASCII)
 class Gate:
     """Middleware around an ASGI app.
 
-    Refuses unknown host names, closed routes, requests from pages of other sites, uploads over the limits of uploads.py
-    and websockets over the limits of incoming.py. Filters websocket messages in both directions: `_paced` to
-    Streamlit, `_discreet` to the browser. Empty `hosts` accept any name, `*.example.org` every name below example.org;
-    pages of the origins `frames` may show the app in a frame. With `local`, only `hosts`, the machine's own names and
-    IP addresses are accepted: a page of another site whose name resolves to this machine after the page was loaded (DNS
-    rebinding) could otherwise open folders. The browser loads the module at `preload` together with a page.
+    Refuses unknown host names, closed routes, requests from pages of other sites, and uploads and websockets over the
+    limits of incoming.py. Filters websocket messages in both directions: `_paced` to Streamlit, `_discreet` to the
+    browser. Empty `hosts` accept any name, `*.example.org` every name below example.org; pages of the origins `frames`
+    may show the app in a frame. With `local`, only `hosts`, the machine's own names and IP addresses are accepted: a
+    page of another site whose name resolves to this machine after the page was loaded (DNS rebinding) could otherwise
+    open folders. The browser loads the module at `preload` together with a page.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), frames: Iterable[str] = (),

@@ -1,4 +1,4 @@
-// Tests of components/core/lessons.js: the texts of a lesson step, and the keys that open the next step.
+// Tests of components/core/lesson_text.js: the texts of a lesson step, and the keys that open the next step.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
