@@ -10,7 +10,6 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from app import texts
@@ -55,10 +54,15 @@ def remembered(entries: int = TEXTS, worded: bool = False) -> Callable[[F], F]:
     return decorate
 
 
+def _nbytes(value: Any) -> int:
+    """Returns the bytes of an array, of another value that knows them, or of all values of a dict."""
+    return sum(map(_nbytes, value.values())) if isinstance(value, dict) else value.nbytes
+
+
 class ByteCache(Generic[T]):
     """A thread-safe cache of `limit` bytes of values and `most` entries that evicts the least recently used."""
 
-    def __init__(self, limit: int, most: float = math.inf, size: Callable[[T], int] = attrgetter("nbytes")) -> None:
+    def __init__(self, limit: int, most: float = math.inf, size: Callable[[T], int] = _nbytes) -> None:
         self._limit, self._most, self._size, self._held = limit, most, size, 0
         self._values: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = threading.Lock()
@@ -108,13 +112,8 @@ class LabCache(Generic[T]):
             return self._caches[lab]
 
 
-def _nbytes(value: Any) -> int:
-    """Returns the bytes of an array, of another value that knows them, or of all values of a dict."""
-    return sum(map(_nbytes, value.values())) if isinstance(value, dict) else value.nbytes
-
-
 # each key contains a tokenized prompt, so the number of entries is limited too
-measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS, size=_nbytes)
+measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS)
 files: ByteCache[bytes] = ByteCache(FILE_BYTES, most=TEXTS, size=len)
 written: ByteCache[str] = ByteCache(WRITTEN_BYTES, size=lambda text: len(text.encode()))
 traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
