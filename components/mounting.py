@@ -136,7 +136,7 @@ def answer(key: str) -> dict[str, Any]:
 
 
 def dispatch(key: str) -> Callable[[], None]:
-    """Returns Streamlit's callback for a message of `key`, which repeats all events that were not acknowledged."""
+    """Returns the callback for messages of `key`, each with all open events: Streamlit keeps only the last one."""
     now = channel.current()
 
     def receive() -> None:

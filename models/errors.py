@@ -1,4 +1,4 @@
-"""Errors that models raise and pages show; that of a damaged file names a command that restores it."""
+"""Errors that models raise and pages show; the error of a damaged file names the command that restores it."""
 
 from pathlib import Path
 

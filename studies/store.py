@@ -80,8 +80,6 @@ CARD = TypeAdapter[Any](json_object(weights=(dict[str, str], None), metric=dict[
 HEADER = TypeAdapter[Any](json_object(version=(int, None), elsewhere=(bool, None), weights=(str | None, None),
                                   metric=(dict[str, Any], None)))
 MEASURED = TypeAdapter[Any](json_object(metric=dict[str, Any]))
-
-
 MEASUREMENTS = Path(__file__).with_name("measurements")
 # Increase a version when a measure is corrected so that old and new numbers cannot be compared. Default 1.
 # length 2: the same tokens at every length; pieces 2: another set of words is compared with names
@@ -167,7 +165,7 @@ def is_older(measured: Mapping[str, Any], kind: str) -> bool:
 
 
 def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
-    """Returns modification times in ns of a measurement, its card and other files, 0 if missing: a cache key."""
+    """Returns a cache key: modification times in ns, 0 if missing, of a measurement, its card and other files."""
     paths = (MEASUREMENTS / f"{name}.{kind}.json", CHECKPOINTS / name / "card.json", *more)
     return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
 

@@ -1,4 +1,4 @@
-"""What a plan changes: predictions, KL divergence, losses; states, tiles and score scale of the heads."""
+"""Effects of a plan: predictions, KL divergence, losses; states, tiles and score scale of the heads."""
 
 import math
 from collections.abc import Sequence

@@ -67,7 +67,7 @@ class View(view.View):
 
 
 def present_view(state: LabState | None = None) -> View:
-    """Returns the view of a state, by default of the present one; raises one of ERRORS if it cannot be computed."""
+    """Returns the view of a state, by default of the present one; raises one of ERRORS if the computation fails."""
     past = visit.current().history
     state = state or past.present
     opened = visit.opened(state.model, state.chat)

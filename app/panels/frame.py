@@ -106,7 +106,7 @@ def draw(parts: Parts, read_chars: ReadChars = lambda state: MAX_LINK_TEXT) -> N
 
 def answer(parts: Parts, state: LabState, problems: Sequence[str], late: Iterable[Callable[[], Part]] = (),
            read_chars: ReadChars = lambda state: MAX_LINK_TEXT) -> Answer | None:
-    """Returns the components, late ones by `late`, for the events route; None if Streamlit must generate the page."""
+    """Returns the components, or None if Streamlit must draw; `late` computes late ones, and `parts` may add some."""
     now = visit.current()
     if now.layout != _layout(state):
         return None

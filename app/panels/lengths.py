@@ -71,7 +71,7 @@ def _curves(name: str, stamp: tuple[int, ...]) -> tuple[Curve, ...]:
 
 
 def _spreads(name: str, policy: str, by_length: dict[str, dict[str, Any]]) -> dict[tuple[str, int], float]:
-    """Returns (quantity, tokens) -> uncertainty due to texts and, for the trained setting, seeds; where it is known."""
+    """Returns (quantity, tokens) -> known uncertainty, due to texts and, for the trained setting, to seeds."""
     metrics = list(seeds.read_seeds(name).values()) if policy == "trained" else []
     result = {}
     for quantity in ("loss", "accuracy"):

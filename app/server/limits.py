@@ -32,7 +32,7 @@ KB, MB = 2**10, 2**20
 
 @dataclass(frozen=True)
 class Rate:
-    """A token bucket of `visit` and `address` units, full after `seconds`; with a `unit` the visitor is told."""
+    """A token bucket of `visit` and `address` units, full after `seconds`; one with a `unit` has a message."""
 
     name: str
     visit: float

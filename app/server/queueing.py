@@ -100,7 +100,7 @@ class Queue:
 
     @contextlib.asynccontextmanager
     async def place(self, visit: Allowance, gone: asyncio.Future[None]) -> AsyncIterator[None]:
-        """Keeps a place while open; OvertakenError if a newer request waits, ClientDisconnect if `gone`."""
+        """Keeps a place after the wait for it; raises OvertakenError (a newer request) or ClientDisconnect (`gone`)."""
         if (older := self._waiting.pop(visit, None)) is not None:
             older.set_result(False)
         if self._free and self._running[visit] < self._per_visit:

@@ -14,8 +14,8 @@ from app.state.lab_state import LAB, PAGES, TRAINING, LabState
 
 Answers = Callable[[LabState, Sequence[str]], frame.Answer | None]
 
-_FOLDERS = {LAB: "app.lab.page", TRAINING: "app.training.page", "results": "app.findings.page"}
-_MODULES = {page: import_module(_FOLDERS.get(page, f"{__name__}.{page}")) for page in PAGES}
+_ELSEWHERE = {LAB: "app.lab.page", TRAINING: "app.training.page", "results": "app.findings.page"}
+_MODULES = {page: import_module(_ELSEWHERE.get(page, f"{__name__}.{page}")) for page in PAGES}
 DRAW: dict[str, Callable[[], None]] = {
     page: module.page if hasattr(module, "page") else partial(frame.draw, module.parts)
     for page, module in _MODULES.items()}

@@ -45,7 +45,7 @@ class Curve:
     best: dict[int, tuple[float, Tensor]] = field(default_factory=dict)
 
     def offer(self, sets: Tensor) -> Tensor:
-        """Returns the KL (S,) in nats of head sets (S, heads) bool, and stores each that is the best of its size."""
+        """Returns the KL (S,) in nats of sets (S, heads) bool, and stores every set that is the best of its size."""
         if not len(sets):  # a model of one head has no set between all heads and none
             return torch.empty(0)
         divergences = self.gating.in_parts(self.gating.divergence, sets.float())

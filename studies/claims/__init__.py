@@ -20,7 +20,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from models.errors import broken, in_repository
 from models.messages import N_, message
-from studies.claims.stored_text import Points, Table, Text
+from studies.claims.stored_text import NOTHING, Points, Table, Text
 
 STATEMENTS = Path(__file__).parents[1] / "statements"
 TEXTS = ("text", "source", "basis", "contrast")
@@ -185,7 +185,7 @@ def stated(key: str, ours: str, verdict: Verdict, table: Table, chart: Chart | N
     texts = {name: message(own[name], **{field: values[field] for _, field, _, _ in
                                          string.Formatter().parse(own[name]) if field})
              for name in TEXTS if name in own}
-    return Statement(key, ours=ours, verdict=verdict, table=table or [{N_("source"): "–"}], chart=chart,
+    return Statement(key, ours=ours, verdict=verdict, table=table or [{N_("source"): NOTHING}], chart=chart,
                      command=command, verified=own.get("verified", True), **texts)
 
 

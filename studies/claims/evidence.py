@@ -145,7 +145,7 @@ class Evidence:
 
     def error_of_texts(self, sides: Sequence[Sequence[tuple[str, per_text.Reader]]], steps: int,
                        seeds: Iterable[int]) -> float:
-        """Returns the error due to texts of the first side minus the others; NaN without values per text."""
+        """Returns the standard error due to texts of the first side minus the others; NaN without values per text."""
         known: list[per_text.Texts] = []
         for seed in seeds:
             try:

@@ -12,6 +12,8 @@ from pydantic import PlainSerializer, PlainValidator
 
 from models.messages import Message, listed, message, plural_message
 
+NOTHING = "–"  # a cell of a table without a value
+
 
 def dump(value: Any) -> Any:
     """Returns the JSON form of a sentence, a number or None."""

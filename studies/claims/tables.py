@@ -8,10 +8,10 @@ from typing import Any
 
 from models.messages import N_, listed, message, plural_message
 from studies.claims import Chart
+from studies.claims.stored_text import NOTHING as NOTHING
 from studies.claims.verdict import Samples, deciding, differences, of_values
 
 SOURCE = N_("source")
-NOTHING = "–"
 
 
 def half(numbers: Sequence[float]) -> float:

@@ -21,6 +21,7 @@ from numpy import ndarray
 from scipy import optimize, special, stats
 
 from models.messages import N_, message
+from studies.claims.stored_text import NOTHING
 from studies.per_text import chances_of_mean, limits_of_mean
 
 YES, NO, UNCLEAR, UNKNOWN = "yes", "no", "unclear", "unknown"
@@ -204,14 +205,14 @@ def table_of_parts(checks: Sequence[Check]) -> list[dict[str, str]]:
     true, false = (holm([getattr(check, side) for check in checks]) for side in ("p_true", "p_false"))
     for check, is_true, is_false in zip(checks, true, false, strict=True):
         if check.value is not None and check.limit is not None:
-            interval = "–" if check.low is None or check.high is None else message(
+            interval = NOTHING if check.low is None or check.high is None else message(
                 "{low:.3g} to {high:.3g}", low=check.low, high=check.high)
             rows.append({N_("part"): check.what, N_("value"): f"{check.value:.3g}", N_("limits"): interval,
                          N_("compared with"): f"{check.limit:.3g}",
-                         N_("longest training"): "–" if check.later is None else f"{check.later:.3g}",
+                         N_("longest training"): NOTHING if check.later is None else f"{check.later:.3g}",
                          N_("p, holds"): _p_cell(is_true), N_("p, does not hold"): _p_cell(is_false)})
     return rows
 
 
 def _p_cell(p: float | None) -> str:
-    return "–" if p is None or math.isnan(p) else f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
+    return NOTHING if p is None or math.isnan(p) else f"{p:.2g}" if p >= 1e-4 else "< 0.0001"

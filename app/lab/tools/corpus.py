@@ -122,7 +122,7 @@ def find(view: View, tool: Tool) -> Content:
 
 
 def _offered(view: View) -> dict[str, tuple[str, str, Callable[[], Found]]]:
-    """Returns key -> (label, what the numbers are, a function that finds the heads with their numbers)."""
+    """Returns key -> (label, meaning of the numbers, a function that finds the heads with their numbers)."""
     lab, measured = view.lab, measures.over_a_corpus(view.lab)
 
     def by_text(name: str) -> Found:

@@ -1,4 +1,4 @@
-"""What was measured of a released model: its card, curves by the length of the text, perplexity by memory."""
+"""Measurements of a released model: its card, curves by the length of the text, perplexity by memory."""
 
 from typing import Any
 
