@@ -46,7 +46,6 @@ function isDark(host) {
 }
 
 let heard = null; // id of the session that sent the last payload
-
 let newestSerial = 0; // serial number of the newest displayed response of the events route
 const newest = new Map(); // key of a mount -> last payload for this mount from the events route
 
@@ -95,6 +94,13 @@ function rebuild(state, create, destroy) {
  */
 export function defineComponent({ create, update, destroy, parts = [] }) {
   const states = new WeakMap();
+  const draw = (state, data) => {
+    state.data = data;
+    state.fresh = true;
+    update(state, data);
+    state.fresh = false;
+    state.root.dataset.drawn = state.updates = (state.updates ?? 0) + 1; // benchmarks and tests wait for this number
+  };
   return {
     render({ parentElement, data, setTriggerValue }) {
       let news = states.get(parentElement)?.given === data ? null : unpack(data);
@@ -113,31 +119,20 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
         const key = news?.key ?? '';
         state = { root, key, parts, send: event => sendEvent(key, event), waiting: () => waitingOf(key) };
         state.refresh = () => update(state, state.data);
-        state.show = payload => {
-          [state.bytes, state.data] = [payload, payload];
-          state.fresh = true;
-          update(state, payload);
-          state.fresh = false;
-          state.root.dataset.drawn = state.updates = (state.updates ?? 0) + 1;
-        };
+        state.show = payload => draw(state, payload);
         Object.assign(state, create(state));
         states.set(parentElement, state);
         mounted.add(state);
       } else if (state.language !== currentLanguage()) refocus = rebuild(state, create, destroy);
-      state.language = currentLanguage();
-      state.trigger = setTriggerValue;
+      Object.assign(state, { language: currentLanguage(), trigger: setTriggerValue, dark: isDark(parentElement.host) });
       if (news) {
-        [state.given, state.bytes, state.data] = [data, news, news];
+        state.given = data;
         acknowledge(state.key, news.sequence ?? 0);
         continueAfter(news.answered ?? 0);
       }
-      state.dark = isDark(parentElement.host);
-      state.fresh = true;
-      update(state, state.data);
+      draw(state, news ?? state.data);
       refocus?.();
-      state.fresh = false;
       markComponent(state);
-      state.root.dataset.drawn = state.updates = (state.updates ?? 0) + 1; // benchmarks and tests wait for this number
       continueVisit();
     },
     unmount(parentElement) {
@@ -167,7 +162,7 @@ function drawAnswer(about, payloads) {
   for (const [key, payload] of payloadByKey) newest.set(key, { ...payload, serial, answered, visit, language });
   for (const state of mounted) {
     const { data } = state;
-    if (!data?.key || (data.serial ?? 0) > serial) continue;
+    if (data?.visit !== visit || (data.serial ?? 0) > serial) continue;
     const sequence = received[data.key] ?? data.sequence;
     const envelope = { serial, answered, sequence, visit, language };
     const waited = state.waiting().length;

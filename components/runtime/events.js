@@ -7,8 +7,7 @@ import { markStale, mounted, requests } from './stale.js';
 
 const RETRY = 3100; // ms from a failed request to the next attempt
 const LOST = 10_000; // ms after which a message that was not acknowledged is considered lost and sent again
-// largest number of events in one message, oldest first (MAX_EVENTS in channel.py); the remaining events are sent after
-// the acknowledgement
+// largest number of events in one message, oldest first (MAX_EVENTS in channel.py); the others follow its acknowledgement
 const BATCH = 256;
 
 // The last event number. Numbers start at the current time, so that they also increase over remounts and reloads of the
@@ -19,6 +18,7 @@ let sent = 0; // number of the newest event in the messages so far
 let handled = 0; // number of the newest event of any component that a payload includes
 let left = []; // events of components that left the page: the session ended, or shows another page
 let unhandled = []; // events that an ended session did not handle, in order
+let late = new Set(); // keys of the components that the new session has not drawn yet; Streamlit may still replace them
 let again = 0; // timer that sends events again
 let drawAnswer = (_about, _payloads) => {};
 
@@ -94,8 +94,8 @@ export const waitingOf = key => [...unhandled, ...waiting].filter(event => event
 export function sendEvent(key, event) {
   last += 1;
   const numbered = { ...event, key, sequence: last };
-  if (event.type !== 'address' && unhandled.some(other => other.key === key)) {
-    unhandled = fold(unhandled, numbered); // behind the older events of this component, which the new session gets soon
+  if (event.type !== 'address' && (late.size || unhandled.some(other => other.key === key))) {
+    unhandled = fold(unhandled, numbered); // behind the older events, which the new session gets soon
     return last;
   }
   waiting = fold(waiting, numbered);
@@ -107,6 +107,7 @@ export function sendEvent(key, event) {
 
 /** Removes the events of a component up to a number, because a payload includes them. */
 export function acknowledge(key, sequence) {
+  late.delete(key);
   waiting = waiting.filter(event => event.key !== key || event.sequence > sequence);
 }
 
@@ -138,12 +139,15 @@ export function restartSession() {
     .filter(({ type }) => type !== 'address')
     .sort((a, b) => a.sequence - b.sequence);
   [left, waiting, sent, handled] = [[], [], 0, 0];
+  late = new Set(Array.from(mounted, ({ key }) => key));
+  setTimeout(keys => keys.clear(), LOST, late); // the new session may show another page
   requests.restart();
 }
 
-/** Sends the unhandled events of the page's components to the new session, which shows the page's address. */
+/** Sends the unhandled events to the new session in order, as soon as the session has drawn every component. */
 export function sendUnhandled() {
-  const keys = new Set([...mounted].map(({ key }) => key));
+  if (late.size) return;
+  const keys = new Set(Array.from(mounted, ({ key }) => key));
   const events = unhandled;
   unhandled = events.filter(({ key }) => !keys.has(key));
   for (const { key, sequence, ...event } of events) if (keys.has(key)) sendEvent(key, event);

@@ -44,8 +44,8 @@ export function keepProgress(state) {
 export function followAddress(state) {
   const { query, mode, embedded, visit, sequence } = state.data;
   // Only a new payload changes the address; an update for another theme does not.
-  if (state.addressed === state.bytes) return false;
-  state.addressed = state.bytes;
+  if (state.addressed === state.data) return false;
+  state.addressed = state.data;
   const wanted = [query, embedding()]
     .filter(Boolean)
     .join('&')
