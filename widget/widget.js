@@ -51,9 +51,9 @@ export function render({ model, el }) {
   let patience = 0; // timer of the answer to an event
 
   const theme = () => {
-    const dark = isDark(el);
-    const changed = board.classList.contains('dark') !== dark;
-    board.classList.toggle('dark', dark);
+    const scheme = isDark(el) ? 'dark' : 'light';
+    const changed = board.style.colorScheme !== scheme;
+    board.style.colorScheme = scheme;
     return changed;
   };
   const drawOne = key => {

@@ -5,7 +5,7 @@ import { svgElement } from '../widgets/menu.js';
 
 /** Creates {element, begin(), mark(name, tag, attributes, text), end(), clear()}; marks that are not named again go. */
 export function createMarks(hatch) {
-  const turned = { patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' };
+  const turned = { stroke: 'none', patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' };
   const definitions = svgElement([
     'defs',
     {},

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import streamlit
 import websockets
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -22,7 +23,6 @@ from app.server import incoming, limits, sent
 from app.server.sent import FirstPaint, head
 from components.library import address as library_address
 from components.library import source
-from components.mounting import page_style
 from tests.browser import serve
 from tests.own_loop import run
 
@@ -162,8 +162,7 @@ def test_the_name_of_each_file_changes_with_its_content():
 
 
 def test_the_fonts_of_the_page_are_served_and_small():
-    named = re.findall(r"url\('([^']+\.woff2)'\)", page_style())
-    fonts = [sent.served_files()[f"/{path}"] for path in named]
+    fonts = [sent.served_files()[f"/{face['url']}"] for face in streamlit.get_option("theme.fontFaces")]
     assert len(set(fonts)) == 3
     assert sum(font.stat().st_size for font in fonts) < 250_000
     assert all(font.read_bytes()[:4] == b"wOF2" for font in fonts)
