@@ -17,7 +17,7 @@ function row() {
   const fill = make('i');
   const tick = make('u');
   const share = make('span.share');
-  const element = make('li', name, make('span.bar', { 'aria-hidden': true }, fill, tick), share);
+  const element = make('li', name, make('span.track', { 'aria-hidden': true }, fill, tick), share);
   const show = ({ label, before, after }, changed) => {
     const percent = formatShare(after);
     setText(name, wordText(label));

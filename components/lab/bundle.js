@@ -84,13 +84,13 @@ function drawFeeds(drawing) {
     const rise = from.layer < to.layer - 1 ? `H${px(beside)}V${px(down)}` : `V${px(down + 6)}`;
     const shift = x === end ? 0 : x < end ? -8 : 8;
     const name = `${kind} ${layer} ${head}`;
-    const look = value < 0 ? 'feeds against' : 'feeds';
+    const against = value < 0 ? 'against' : '';
     const d = `M${px(x)} ${px(from.top)}V${px(up)}${rise}H${px(end + shift)}V${px(to.bottom)}`;
-    marks.mark(`feeds ${name}`, 'path', { class: look, d });
+    marks.mark(`feeds ${name}`, 'path', { class: `feeds ${against}`, d });
     marks.mark(
       `value ${name}`,
       'text',
-      { class: `value ${look}`, x: px(x + 7), y: px(up - 2) },
+      { class: `value ${against}`, x: px(x + 7), y: px(up - 2) },
       formatNumber(value, 2, true),
     );
   }

@@ -36,7 +36,7 @@ export function createField(state) {
         },
       })),
   });
-  const note = make('div.notes.flex.muted.nowrap');
+  const note = make('div.notes.wrap.muted.nowrap');
   const forgets = make('button.link');
   const tokens = make('span');
   const notice = make('p.notice', { role: 'status' });

@@ -140,7 +140,7 @@ function showTargets(state, element, { token, choices }) {
     choices.map(({ id, label }) => {
       const word = make('bdi.serif', { textContent: tokenText(label), translate: false, dir: 'auto' });
       if (choices.length < 2) return word;
-      const button = make('button.muted', { 'aria-pressed': id === chosen }, word);
+      const button = make('button.item.muted', { 'aria-pressed': id === chosen }, word);
       button.onclick = () => {
         state.send({ type: 'contribution', token: id });
         state.refresh();

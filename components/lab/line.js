@@ -58,7 +58,7 @@ function start({ places, marks, shown, data, words }) {
     if (words.wraps && token) {
       const label = truncate(tokenText(token), LABEL);
       const y = bottom > low ? Math.min(low + 24, bottom - 4) : low + 24; // a picture stands at the side
-      marks.mark('label', 'text', { class: 'from', x: px(x - 6), y: px(y) }, label);
+      marks.mark('label', 'text', { class: 'from', x: px(x - 6), y: px(y), 'text-anchor': 'end' }, label);
     }
     return low + 8;
   }
@@ -80,7 +80,7 @@ function drawMlps({ data, places: { x }, marks }, tops, ys, unit) {
     const y = ys[index];
     marks.mark(`mlp ${layer}`, 'path', { class: 'mlp', d: `M${px(x - 7)} ${px(y - 7)}h14v14h-14z` });
     marks.mark(`fold ${layer}`, 'path', { class: 'fold', d: `M${px(x - 3)} ${px(y + 2.5)}l3 -5l3 5` });
-    marks.mark(`name ${layer}`, 'text', { class: 'name', x: px(x - 11), y: px(y + 4) }, 'MLP');
+    marks.mark(`name ${layer}`, 'text', { x: px(x - 11), y: px(y + 4), 'text-anchor': 'end' }, 'MLP');
     drawBar(marks, `mlp ${layer}`, { x: x + 12, y: y + 5, value: now[layer], was: before?.[layer], unit });
   });
 }

@@ -64,7 +64,7 @@ export function createPalette(act) {
           make(
             'div.group',
             { role: 'group', 'aria-label': _(NAMES[thing]) },
-            make('h4', { textContent: _(NAMES[thing]), 'aria-hidden': true }),
+            make('h4.strong', { textContent: _(NAMES[thing]), 'aria-hidden': true }),
             ...own.map(tool =>
               make(
                 'div',

@@ -34,7 +34,7 @@ export function createSide(send) {
   slider.oninput = () => change({ gate: Number(slider.value), drag: true });
   slider.onchange = () => change({ gate: Number(slider.value), drag: false });
   const counts = make('span');
-  const share = make('output');
+  const share = make('output.strong');
   const fader = addTip(make('label.fader', make('span.line.flex', counts, share), slider), 'gate');
   const remark = make('p.note', { 'aria-live': 'polite' });
   const heads = make('div.heads', segment, fader, remark);

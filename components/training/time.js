@@ -70,7 +70,7 @@ export function createTime(state) {
 
 /** Creates the name of a curve with its last accuracy; a press on a curve beside the shown training opens it. */
 function nameOf(state, { title }, place) {
-  const line = ['path', { d: 'M0 2h28', class: place ? 'beside' : 'curve', 'stroke-dasharray': DASHES[place] }];
+  const line = ['path', { d: 'M0 2h28', class: place ? 'curve muted' : 'curve', 'stroke-dasharray': DASHES[place] }];
   const sign = svgElement(['svg', { viewBox: '0 0 28 4', width: 28, height: 4, 'aria-hidden': 'true' }, line]);
   if (!place) return make('b.inline', sign, title);
   const onclick = () => state.send({ type: 'beside', index: place - 1 });
@@ -91,7 +91,7 @@ function drawing(data, index, width) {
   const summary = curves.map(({ title }) => title).join('; ');
   return [
     'svg',
-    { viewBox: `0 0 ${width} ${height}`, height, width, role: 'img', 'aria-label': summary },
+    { class: 'chart', viewBox: `0 0 ${width} ${height}`, height, width, role: 'img', 'aria-label': summary },
     ...[0, 0.5, 1].flatMap(share => [
       line(share, 'scale'),
       text(edges.left - 8, y(share) + 4, `${100 * share}%`, 'end'),
@@ -102,9 +102,9 @@ function drawing(data, index, width) {
     text(edges.right, y(baseline.share) - 5, baseline.text, 'end'),
     ...curves.map(({ curve }, place) => [
       'path',
-      { d: path(curve), class: place ? 'beside' : 'curve ahead', 'stroke-dasharray': DASHES[place] },
+      { d: path(curve), class: place ? 'curve muted' : 'curve ahead', 'stroke-dasharray': DASHES[place] },
     ]),
     ['path', { d: path(curves[0].curve.filter(([step]) => step <= now.step)), class: 'curve' }],
-    ['circle', { cx: x(now.step), cy: y(now.accuracy), r: 6, class: 'now' }],
+    ['circle', { cx: x(now.step), cy: y(now.accuracy), r: 6, class: 'chosen' }],
   ];
 }

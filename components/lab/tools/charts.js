@@ -89,7 +89,7 @@ export function lines(curves, { label, xName, log, xTicks, cursor, marks = [], p
       const box = svg.getBoundingClientRect();
       cursor.act(scale.back(((event.clientX - box.left) / box.width) * WIDTH));
     });
-    svg.classList.add('pressable');
+    svg.style.cursor = 'ew-resize';
   }
   return svg;
 }
@@ -119,7 +119,7 @@ export const curveKey = (curves, chosen, act) =>
         act ? { onclick: () => act(key), 'aria-pressed': key === chosen } : {},
         svgElement([
           'svg',
-          { viewBox: '0 0 28 4', 'aria-hidden': 'true' },
+          { viewBox: '0 0 28 4', width: 28, height: 4, 'aria-hidden': 'true' },
           ['path', { d: 'M0 2h28', ...lookOf(index) }],
         ]),
         label,
@@ -140,7 +140,7 @@ export function scatter(heads, { label, xName, yName, selected, act }) {
       const isSelected = head.layer === selected.layer && head.head === selected.head;
       return [
         'g',
-        { class: isSelected ? 'dot chosen' : 'dot', 'data-head': `${head.layer}.${head.head}` },
+        { class: isSelected ? 'dot chosen' : 'dot', cursor: 'pointer', 'data-head': `${head.layer}.${head.head}` },
         ['title', {}, `${head.name}: ${xName} ${head.x.toFixed(3)}, ${yName} ${head.y.toFixed(3)}`],
         ['circle', { cx: x, cy: y, r: isSelected ? 7 : 4.5 }],
         ...(isSelected || named.has(head) ? [text(x + side * 10, y + 4, head.name, { 'text-anchor': anchor })] : []),

@@ -52,7 +52,7 @@ function field(part, api) {
   const input = make('input', { type: kind, value, translate: false, 'aria-label': label });
   for (const name of ['placeholder', 'min', 'max', 'step']) if (more[name] !== undefined) input[name] = more[name];
   input.onchange = () => input.value !== String(value) && input.validity.valid && change(input.value);
-  if (kind === 'text') return make('div.second-text', input);
+  if (kind === 'text') return make('div.second-text.grid.fill', input);
   return make('label.chooser.inline.muted', make('span', { textContent: label }), input);
 }
 

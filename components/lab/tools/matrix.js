@@ -31,7 +31,7 @@ export function matrix({ rows, columns, byte, look, dark, off = false, square = 
   const row = make('i.looking', { style: { top: `${(100 * look) / rows.length}%`, height: `${100 / rows.length}%` } });
   const labels =
     rows.length <= (wide ? LABELS.wide : LABELS.small)
-      ? [make('div.labels.stack.muted', { 'aria-hidden': true, translate: false }, ...rows.map(label))]
+      ? [make('div.labels.grid.muted.nowrap', { 'aria-hidden': true, translate: false }, ...rows.map(label))]
       : [];
   const readout = make('p.readout.nowrap', { translate: false });
   const cells = make('div', { className: `cells${off ? ' off' : ''}` }, canvas, ...(square ? [make('b')] : []), row);
