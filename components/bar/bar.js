@@ -40,7 +40,7 @@ function create(state) {
   const undo = button('undo', _('Undo'), act('undo'));
   const redo = button('redo', _('Redo'), act('redo'));
   const find = make(
-    'button.find.flex',
+    'button.find',
     { onclick: () => findTool() || goTo(state, LAB), 'aria-label': _('Find a tool') },
     iconElement(ICONS.find),
     make('span', { textContent: _('Find a tool') }),
@@ -83,17 +83,17 @@ function create(state) {
     ],
   });
   more.element.classList.add('more');
-  const lost = make('span.lost.notice', { hidden: true, role: 'status' });
+  const lost = make('span.lost.card.fine.notice', { hidden: true, role: 'status' });
   const brand = make('a.brand.flex.nowrap', { dataset: { page: 'start' } });
   brand.append(logo(), make('span', { textContent: TITLE }));
   const places = make('nav.places.flex.nowrap', { 'aria-label': _('Places') });
-  const tabs = make('nav.tabs.flex.nowrap', { 'aria-label': _('Places') });
+  const tabs = make('nav.tabs.fine.flex.nowrap', { 'aria-label': _('Places') });
   const languages = make('span.languages');
   const right = make('div.right.flex.muted.nowrap', { role: 'group', 'aria-label': _('State') });
   right.append(lost, find, undo, redo, share, languages, theme.element, more.element);
   const bar = make('div.place.bar.flex', brand, places, right);
   const link = outerLink('', '');
-  const line = make('p.line', { hidden: true }, make('span.muted'), link);
+  const line = make('p.line.fine.wrap', { hidden: true }, make('span.muted'), link);
   state.root.append(bar, line, tabs, sharing.dialog);
   for (const nav of [brand, places, tabs]) onLink(nav, ({ dataset }) => goTo(state, dataset.page));
   // The listener is stored on the element and not in this module, so that another version of the library can end it.

@@ -17,7 +17,7 @@ function create(state) {
   const numbers = make('div', { id: 'numbers', className: 'spoken', hidden: true });
   const problem = make('p.problem', { hidden: true, role: 'status' });
   const table = make('table');
-  const wide = make('div.wide', { hidden: true, tabIndex: 0, role: 'region' }, table);
+  const wide = make('div.wide.scrolls', { hidden: true, tabIndex: 0, role: 'region' }, table);
   const fold = makeButton('button small', _('Table'), () => showTable(state, wide.hidden), { 'aria-expanded': false });
   const take = createDownloadMenu(() => offer(state));
   const corner = make('div.corner.flex', fold, take.element);

@@ -51,9 +51,9 @@ export function createDetail(send) {
       plotElement(open),
     );
     top.firstChild.lastChild.append(...linkedText(source));
-    const list = facts.flatMap(([name, text]) => [make('dt', { textContent: name }), make('dd', ...linkedText(text))]);
+    const list = facts.flatMap(([name, text]) => [make('dt.muted', name), make('dd', ...linkedText(text))]);
     rest.replaceChildren(
-      make('dl.muted', ...list),
+      make('dl', ...list),
       make('div.wrap', ...(open.lab ? [lab(open)] : []), ...(table ? [csv(open)] : [])),
       ...(table ? [tableElement(table, _('Table'))] : []),
       ...(parts

@@ -23,7 +23,7 @@ function create(state) {
   const title = make('h1.serif', { textContent: _('What papers say, and what we measured') });
   const matrix = createMatrix(state);
   const size = make('small', { textContent: _('trained in seconds') });
-  const entry = make('summary', matrixTitle(), size);
+  const entry = make('summary.serif', matrixTitle(), size);
   const trained = make('details.trained', entry, matrix.element);
   trained.ontoggle = () => {
     const { matrix: shown, open: opened } = state.data;
@@ -90,7 +90,7 @@ function build(state, { verdicts, groups }) {
       const own = statements.filter(each => each.mark === shape);
       for (const { key, text } of own)
         marks[key] = make(
-          'button',
+          'button.item',
           {
             title: text,
             dataset: { key },
@@ -102,7 +102,7 @@ function build(state, { verdicts, groups }) {
           },
           markElement(shape),
         );
-      const name = make('p.muted', { title: meaning }, make('b.serif', { textContent: own.length }), word);
+      const name = make('p', { title: meaning }, make('b.serif', { textContent: own.length }), word);
       const line = make('div.marks.wrap', ...own.map(({ key }) => marks[key]));
       return make('div', name, line, make('span.spoken', { textContent: meaning }));
     }),

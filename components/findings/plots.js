@@ -12,7 +12,7 @@ const path = (d, more = LINE) => ['path', { d, ...more }];
 const SHAPES = {
   disc: [
     circle({ fill: 'currentColor', r: 7 }),
-    path('M4.800 8.200l2.300 2.300 4.200-4.600', { ...LINE, class: 'tick' }),
+    path('M4.800 8.200l2.300 2.300 4.200-4.600', { ...LINE, stroke: 'var(--on-accent)' }),
   ],
   ring: [circle(LINE)],
   half: [circle(LINE), path('M8 2a6 6 0 0 0 0 12z', { fill: 'currentColor' })],
@@ -25,7 +25,7 @@ const SHAPES = {
 
 /** Creates the mark of a verdict, a key of SHAPES. */
 export const markElement = mark =>
-  svgElement(['svg', { viewBox: '0 0 16 16', class: `mark ${mark}`, 'aria-hidden': 'true' }, ...SHAPES[mark]]);
+  svgElement(['svg', { viewBox: '0 0 16 16', class: `icon muted ${mark}`, 'aria-hidden': 'true' }, ...SHAPES[mark]]);
 
 const sign = (className, at, to = at) => make('i', { className, style: { '--at': at, '--to': to } });
 
@@ -42,12 +42,12 @@ export function plotElement({ plot }) {
   const signs = [holds, ...ticks.map(tick => sign('scale', tick.at)), sign('zero', at(0))];
   signs.push(...bounds.map(bound => sign('bound', at(bound))));
   signs.push(sign('range', at(low), at(high)), sign('value', at(value)));
-  return make('div.small-plot', { 'aria-hidden': 'true' }, make('div.lane', ...signs), make('div.axis.fine', ...axis));
+  return make('div.small-plot', { 'aria-hidden': 'true' }, make('div.lane', ...signs), make('small.axis', ...axis));
 }
 
 /** Creates the explanation of the signs. */
 export function legendElement() {
-  const entry = (className, text, at = 0.5, to = at) => make('span', make('b.lane', sign(className, at, to)), text);
+  const entry = (kind, text, at = 0.5, to = at) => make('span.inline', make('b.lane', sign(kind, at, to)), text);
   return make(
     'p.legend.wrap.fine',
     entry('value', _('tested difference, 90% interval')),

@@ -17,7 +17,7 @@ function create(state) {
   });
   const nav = make('nav', { 'aria-label': _('Sections') });
   const text = make('div.text');
-  state.root.append(make('main.guide.grid', make('aside', nav, begin), make('div', problems, text)));
+  state.root.append(make('main.place.guide.grid', make('aside', nav, begin), make('div', problems, text)));
   onLink(nav, ({ hash }) => {
     if (location.hash === hash) open(state);
     else location.hash = hash; // the change calls `open`
@@ -51,7 +51,7 @@ function section({ anchor, title, texts, rows, code }) {
 
 const row = ({ key, term, text }) =>
   make(
-    'div',
+    'div.wrap',
     key ? { id: termAnchor(key), tabIndex: -1 } : {},
     make('dt', ...marked(term)),
     make('dd', ...marked(text)),

@@ -16,7 +16,7 @@ function create(state) {
   const line = make('small', { textContent: _('Links, questions and answers to print.') });
   const start = makeButton('button small', _('Show the first page again'), () => state.send({ type: 'start' }));
   const title = make('h1.serif', { textContent: _('Lessons') });
-  const parts = [problems, title, about, make('p.teachers.wrap', teachers, line), cards, start];
+  const parts = [problems, title, about, make('p.wrap', teachers, line), cards, start];
   state.root.append(make('main.place', ...parts));
   return { problems, about, cards };
 }

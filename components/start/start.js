@@ -17,7 +17,7 @@ function create(state) {
   says.setAttribute('aria-live', 'polite');
   const [buttons, ways] = [make('div.buttons.wrap'), make('nav.ways.grid')];
   state.root.append(
-    make('main.start', title, about, make('div.read', arc, words), make('div.ask', says, buttons), ways),
+    make('main.place.start', title, about, make('div.read', arc, words), make('div.ask.wrap', says, buttons), ways),
   );
   const unfollow = onResize(words, () => state.data && drawArc(state));
   offerMinute();
@@ -44,7 +44,7 @@ function showActions(state, place, actions, content) {
   actions.forEach((action, index) => {
     const button = place.children[index] ?? place.appendChild(make('button'));
     button.replaceChildren(...content(action));
-    const look = place === state.ways ? '' : index + 1 < actions.length ? 'button' : 'button primary';
+    const look = place === state.ways ? 'item stack' : index + 1 < actions.length ? 'button' : 'button primary';
     Object.assign(button, { className: look, onclick: () => state.send(action.event) });
   });
 }

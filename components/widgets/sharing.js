@@ -57,7 +57,7 @@ export function createSharing(settled, copy) {
     unfold.hidden = true;
     close.focus(); // the focus would be lost with its button
   });
-  const warning = make('div.warning.wrap', { hidden: !isOwn });
+  const warning = make('div.warning.wrap.fill', { hidden: !isOwn });
   warning.append(make('p', { textContent: _('This address works on this computer only.') }), unfold);
   const text = make('p.link', { translate: false });
   const lines = make('div.remarks.muted');
@@ -74,12 +74,12 @@ export function createSharing(settled, copy) {
   const dialog = make(
     'dialog',
     { 'aria-labelledby': 'sharing' },
-    make('div.head.flex', make('h2', { id: 'sharing', textContent: _('Open this on another device') }), close),
+    make('div.head.flex', make('h2.fill', { id: 'sharing', textContent: _('Open this on another device') }), close),
     make(
       'div.body.wrap',
       warning,
       picture,
-      make('div.beside', text, make('div.acts.wrap', copyButton, shareButton, copied), lines, foot),
+      make('div.beside.grid', text, make('div.acts.wrap', copyButton, shareButton, copied), lines, foot),
     ),
   );
   let shown = ''; // the link in the dialog
