@@ -20,7 +20,8 @@ STATES = {"lab": {"model": "stories-selective", "plan": "self-0.0~3c-1.2g0", "la
 
 
 def violations(page: Page) -> list[str]:
-    """Returns the violations that axe finds on the page, one line per violation."""
+    """Returns the violations that axe finds on the page, one line each; without animations, whose colours change."""
+    page.emulate_media(reduced_motion="reduce")
     page.evaluate(SOURCE.read_text("utf-8"))
     found = page.evaluate("""tags => axe.run(document, { runOnly: { type: 'tag', values: tags },
         resultTypes: ['violations'] }).then(found => found.violations)""", TAGS)
