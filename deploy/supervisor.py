@@ -126,14 +126,13 @@ class Supervisor:
 @contextmanager
 def listening(path: Path) -> Iterator[socket.socket]:
     """Opens a Unix socket that only this user can access, in place of any file; `accept` waits for at most PAUSE."""
-    path.unlink(missing_ok=True)
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as server:
-        mask = os.umask(0o177)
-        try:
-            server.bind(str(path))
-        finally:
-            os.umask(mask)
+        server.bind(str(new))
+        new.chmod(0o600)
         server.listen(1)
+        new.replace(path)  # whoever finds the socket is answered
         server.settimeout(PAUSE)
         try:
             yield server
