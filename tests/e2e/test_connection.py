@@ -25,12 +25,11 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def page(browser: Browser, server: Server) -> Iterator[Page]:
-    context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
-    page = context.new_page()
+    page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
     page.goto(f"{server.address}/?{urlencode(STATE)}")
     tile(page, 0, 0).wait_for(timeout=60_000)
     yield page
-    context.close()
+    page.context.close()
 
 
 def prune(page: Page, layer: int, head: int) -> None:
@@ -59,6 +58,7 @@ def test_what_is_done_without_a_connection_is_sent_when_it_returns(page: Page):
     page.context.set_offline(True)
     prune(page, 0, 0)
     expect(lost(page)).to_be_visible()
+    expect(page.get_by_role("button", name="Theme and type size")).to_be_in_viewport(ratio=1)
     prune(page, 1, 1)
     expect(pruned(page)).to_have_count(2)
     # the tiles show the edits; address and numbers are those of the state before, and the numbers are marked as old
